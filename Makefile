@@ -1,0 +1,68 @@
+# Every target installs what it needs into .venv; PYTHON chooses the interpreter that makes it (3.11 or later).
+PYTHON ?= python3
+ARGS ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+PIP := $(PY) -m pip -q --disable-pip-version-check
+# The installed sets, as stamp files inside the virtualenv, so that removing it forgets them too.
+BASE := $(VENV)/.made
+DEMO := $(VENV)/.installed-demo
+DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help demo test check format bench calibrate clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: $(DEMO)  ## install, compare two built-in samples, write demo-report.html
+	$(VENV)/bin/densdiff demo $(ARGS)
+
+# A picture in a test must not need a screen.
+test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
+	MPLBACKEND=Agg $(PY) -m pytest $(ARGS)
+
+check: $(DEV)  ## formatting, lint, types and the direction of imports
+	$(PY) -m ruff format --check .
+	$(PY) -m ruff check .
+	$(PY) -m mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+format: $(DEV)  ## format the code and repair what ruff can repair
+	$(PY) -m ruff format .
+	$(PY) -m ruff check --fix .
+
+bench: $(DEV)  ## print the accuracy and speed tables
+	$(PY) -m benchmarks $(ARGS)
+
+calibrate: $(DEV)  ## run the slow statistical simulations in full
+	@if [ -n "$$(find tests/calibration -name 'test_*.py' 2>/dev/null)" ]; then \
+		MPLBACKEND=Agg $(PY) -m pytest -m slow tests/calibration $(ARGS); \
+	else \
+		echo "There are no calibration tests yet: tests/calibration has no test_*.py."; \
+	fi
+
+clean:  ## remove .venv, caches, builds and the demo's output
+	rm -rf .venv build dist demo-report.html demo-*.png
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# --group needs pip 25.1, newer than the one many Pythons bring along.
+$(BASE):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "densdiff needs Python 3.11 or later, this is " + sys.version.split()[0] + "; choose another with make PYTHON=...")'
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(DEMO): pyproject.toml | $(BASE)
+	@echo "Installing densdiff[cli,plot] into $(VENV) ..."
+	@$(PIP) install -e ".[cli,plot]"
+	@touch $@
+
+$(DEV): pyproject.toml | $(BASE)
+	@echo "Installing densdiff[all] and the development tools into $(VENV) ..."
+	@$(PIP) install -e ".[all]" --group dev
+	@touch $@
