@@ -1,0 +1,91 @@
+"""Cross-validation: rows to groups, groups to folds, fold sums to train and hold-out means, scores to a choice.
+
+Rows are dealt into a few small groups once; a fold is a union of groups, so several random partitions into folds
+cost no further pass over the rows.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.scaling import FloatArray
+
+IntArray = npt.NDArray[np.intp]
+
+REPEATS = 4
+_TEMPERATURE = 0.25  # of the best model's standard error: measured in benchmarks/accuracy.py
+_NEGLIGIBLE = 1e-3
+
+
+def row_keys(seed: int, n: int) -> FloatArray:
+    """One random number per row index; the first k do not depend on n, and both samples use the same ones."""
+    return np.random.Generator(np.random.PCG64(seed)).random(n)
+
+
+def deal(seed: int, n: int, groups: int) -> IntArray:
+    """A group for each of n rows, sizes differing by at most one, (n,)."""
+    dealt = np.empty(n, dtype=np.intp)
+    dealt[np.argsort(row_keys(seed, n), kind="stable")] = np.arange(n) % groups
+    return dealt
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Groups of the rows of each sample, and which groups make up each fold of each repeat."""
+
+    groups_x: IntArray  # (n,)
+    groups_y: IntArray  # (m,)
+    members: FloatArray  # (folds * repeats, groups), 0 or 1
+
+    @property
+    def n_groups(self) -> int:
+        return self.members.shape[1]
+
+
+def draw_folds(seed: int, n: int, m: int, folds: int) -> Folds:
+    """Folds for n and m rows (``folds`` at most the smaller), drawn from the seed and the row indices alone."""
+    groups = min(REPEATS * folds, n, m)
+    repeats = 1 if groups == folds else REPEATS
+    random = np.random.default_rng([seed, 1])
+    labels = [np.arange(groups) % folds] + [random.permutation(groups) % folds for _ in range(repeats - 1)]
+    members = np.concatenate([label == np.arange(folds)[:, None] for label in labels]).astype(np.float64)
+    return Folds(deal(seed, n, groups), deal(seed, m, groups), members)
+
+
+def split_means(sums: FloatArray, mass: FloatArray, members: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means over the training rows and over the hold-out rows of each fold, two (b, k) arrays.
+
+    ``sums`` (groups, b) are weighted sums of features, ``mass`` (groups,) the weights' own sums; each sample has
+    its own, so n != m needs nothing special.
+    """
+    fold_sums, fold_mass = members @ sums, members @ mass  # (k, b), (k,)
+    train = (sums.sum(axis=0) - fold_sums) / (mass.sum() - fold_mass)[:, None]
+    return np.asfortranarray(train.T), np.asfortranarray((fold_sums / fold_mass[:, None]).T)
+
+
+def best(scores: FloatArray, sigmas: FloatArray, lams: FloatArray) -> int:
+    """Index of the lowest mean score; between equals the smoother model (wider sigma, then larger lam)."""
+    return int(np.lexsort((-lams, -sigmas, scores))[0])
+
+
+def model_weights(fold_scores: FloatArray, chosen: int, folds: int) -> FloatArray:
+    """Weights exp(-(score - best) / (0.25 se)) of all models, (k,), negligible ones 0: for averaging E7.
+
+    ``se`` is the standard error of the chosen model's mean score over one partition into folds.
+    """
+    mean = fold_scores.mean(axis=1)
+    error = standard_errors(fold_scores, folds)[chosen]
+    excess = mean - mean[chosen]
+    weights = (excess <= 0).astype(np.float64)
+    if error > 0:
+        weights = np.exp(-excess / (_TEMPERATURE * error))
+    weights[weights < _NEGLIGIBLE] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def standard_errors(fold_scores: FloatArray, folds: int) -> FloatArray:
+    """Standard error of each model's mean hold-out score; repeats of the partition are not counted as new data."""
+    if fold_scores.shape[1] < 2:
+        return np.zeros(len(fold_scores))
+    return np.asarray(fold_scores.std(axis=1, ddof=1) / np.sqrt(folds))

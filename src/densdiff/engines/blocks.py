@@ -1,0 +1,55 @@
+"""Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of."""
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.kernel import features, squared_distances
+from densdiff.core.scaling import FloatArray
+
+BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
+
+
+def group_sums(
+    rows: FloatArray,
+    weights: FloatArray,
+    groups: npt.NDArray[np.intp],
+    centers: FloatArray,
+    sigmas: FloatArray,
+    *,
+    direct: bool,
+    block_rows: int | None = None,
+) -> FloatArray:
+    """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b).
+
+    Rows are visited group by group, so that a block is summed by a few products of contiguous slices.
+    """
+    if block_rows is None:
+        block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
+    n_groups = int(groups.max()) + 1
+    sums = np.zeros((len(sigmas), n_groups, len(centers)))
+    order = np.argsort(groups, kind="stable")
+    bounds = np.searchsorted(groups[order], np.arange(n_groups + 1))
+    for start in range(0, len(rows), block_rows):
+        chosen = order[start : start + block_rows]
+        stop = start + len(chosen)
+        block_weights = weights[chosen]
+        squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
+        first, last = groups[chosen[0]], groups[chosen[-1]]
+        cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
+        for level, psi in enumerate(features(squared, sigmas)):
+            for g, low, high in cuts:
+                sums[level, g] += block_weights[low:high] @ psi[low:high]
+    return sums
+
+
+def evaluate(
+    points: FloatArray, centers: FloatArray, coefficients: FloatArray, sigma: float, *, direct: bool
+) -> FloatArray:
+    """sum_l c_l psi_l(x) at each point, (k,) or (k, c) for coefficients (b,) or (b, c)."""
+    block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
+    values = np.empty((len(points), *coefficients.shape[1:]))
+    for start in range(0, len(points), block_rows):
+        block = slice(start, start + block_rows)
+        squared = squared_distances(points[block], centers, direct)
+        values[block] = next(features(squared, np.array([sigma]))) @ coefficients
+    return values
