@@ -1,0 +1,226 @@
+"""Pictures of fitted models with matplotlib, which is imported when a picture is asked for.
+
+Everything is read from attributes of the model; nothing is estimated here. Figures are made without pyplot:
+no window opens, and no backend or other global setting changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.errors import InputError, MissingExtraError, NotFittedError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = npt.NDArray[np.float64]
+
+# Blue and vermillion of Okabe and Ito: told apart with every kind of colour vision, and in grey print.
+MORE_X, MORE_Y = "#0072B2", "#D55E00"
+DARK_X, DARK_Y = "#00334F", "#6B2F00"
+LARGEST_RUG = 300
+MOST_MARKERS = 1000
+LONGEST_LABEL = 48
+
+
+class FittedDifference(Protocol):
+    """What a picture reads from a model: LSDD and KDEDifference have it after ``fit``."""
+
+    @property
+    def samples_(self) -> tuple[FloatArray, FloatArray]: ...
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]: ...
+
+    def predict(self, points: FloatArray, /) -> FloatArray: ...
+
+    def l2_distance(self) -> Any: ...
+
+
+def plot_difference(
+    model: FittedDifference, *, ax: Axes | None = None, points: npt.ArrayLike | None = None
+) -> Axes:
+    """Draw the estimated density difference f = p - q with the two samples.
+
+    One column gives a curve, with the samples as rugs (small) or histograms (large): X above, Y below. Two
+    columns give a map.
+
+    Parameters
+    ----------
+    model : LSDD or KDEDifference
+        Fitted on one or two columns.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure without ``pyplot`` by default.
+    points : array-like of shape (k, d), optional
+        Where f is evaluated, 1-D for one column; by default a grid over the data without far outliers.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Its ``figure`` has ``savefig``.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> from densdiff.datasets import gaussian_shift
+    >>> pair = gaussian_shift(0.5, n=60, random_state=0)
+    >>> ax = dd.plots.plot_difference(dd.LSDD(random_state=0).fit(pair.x, pair.y))
+    >>> ax.get_ylabel()
+    'f = p - q'
+    """
+    if not hasattr(model, "samples_"):
+        raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit(X, Y) before plotting")
+    d = model.samples_[0].shape[1]
+    if d > 2:
+        raise InputError(
+            f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see"
+        )
+    rows = None if points is None else _rows(points, d)
+    ax = _new_axes() if ax is None else ax
+    if d == 1:
+        _draw_curve(ax, model, rows)
+    else:
+        _draw_map(ax, model, rows)
+    result = model.l2_distance()
+    ax.set_title(
+        f"squared L2 distance {result.squared:.3g}, normalized {result.normalized:.3g}", fontsize="medium"
+    )
+    return ax
+
+
+def _new_axes() -> Axes:
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('pictures need matplotlib: pip install "densdiff[plot]"') from error
+    return Figure(figsize=(6.4, 4.2), layout="constrained", facecolor="white").subplots()
+
+
+def _rows(points: npt.ArrayLike, d: int) -> FloatArray:
+    rows = np.asarray(points, dtype=np.float64)
+    rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or rows.shape[1] != d or len(rows) < d + 1:
+        raise InputError(f"points have shape {np.shape(points)}; need (k, {d}) with k > {d}")
+    if not np.all(np.isfinite(rows)):
+        raise InputError("points hold values that are not finite; leave them out")
+    if np.linalg.matrix_rank(rows - rows.mean(axis=0)) < d:
+        raise InputError("points all lie at one place or on one line; spread them over the range to draw")
+    return rows
+
+
+def _label(name: str) -> str:
+    """Make a column name one short line of plain text: no mathtext, no control characters."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
+    text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def _span(values: FloatArray) -> tuple[float, float]:
+    """Range to draw: the central 99.9 percent of the values, without a few far outliers, padded."""
+    low, high = np.quantile(values, 0.0005, method="lower"), np.quantile(values, 0.9995, method="higher")
+    q05, q95 = np.quantile(values, [0.05, 0.95])
+    if q95 > q05:
+        low, high = max(low, q05 - 5 * (q95 - q05)), min(high, q95 + 5 * (q95 - q05))
+        kept = values[(values >= low) & (values <= high)]
+        low, high = kept.min(), kept.max()
+    pad = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
+    return float(low - pad), float(high + pad)
+
+
+def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None) -> None:
+    pooled = np.concatenate(model.samples_)[:, 0]
+    if rows is None:
+        low, high = _span(pooled)
+        # Quantiles refine the even grid where the data are dense, which is where f can be narrow.
+        knots = np.quantile(pooled, np.linspace(0, 1, 201))
+        grid = np.union1d(np.linspace(low, high, 401), knots[(knots > low) & (knots < high)])
+    else:
+        grid = np.unique(rows[:, 0])
+        low, high = float(grid[0]), float(grid[-1])
+    f = model.predict(grid[:, np.newaxis])
+    ax.fill_between(grid, 0, f, where=f >= 0, interpolate=True, color=MORE_X, alpha=0.25, lw=0)
+    ax.fill_between(grid, 0, f, where=f <= 0, interpolate=True, color=MORE_Y, alpha=0.25, lw=0)
+    ax.axhline(0, color="0.35", lw=0.8)
+    ax.plot(grid, f, color="black", lw=1.6)
+    ax.set_xlim(low, high)
+    _draw_samples(ax, model.samples_, (low, high))
+    # The samples take the upper and the lower strip of the axes; f gets the room between them.
+    top, bottom = max(float(f.max()), 0.0), min(float(f.min()), 0.0)
+    height = (top - bottom) or 1.0
+    ax.set_ylim(bottom - 0.38 * height, top + 0.38 * height)
+    ax.set_xlabel(_label(model.feature_names_[0]))
+    ax.set_ylabel("f = p - q")
+
+
+def _draw_samples(ax: Axes, samples: tuple[FloatArray, FloatArray], span: tuple[float, float]) -> None:
+    """Draw X in the upper strip of the axes and Y in the lower one, each with its name beside it."""
+    across = ax.get_xaxis_transform()  # x in data units, y in fractions of the axes
+    x, y = samples[0][:, 0], samples[1][:, 0]
+    small = max(len(x), len(y)) <= LARGEST_RUG
+    if small:
+        ax.vlines(x, 0.945, 1.0, color=MORE_X, lw=0.8, alpha=0.6, transform=across)
+        ax.vlines(y, 0.0, 0.055, color=MORE_Y, lw=0.8, alpha=0.6, transform=across)
+    else:
+        edges = np.linspace(*span, 61)
+        heights = [np.histogram(column, edges)[0] / len(column) for column in (x, y)]
+        tallest = max(float(np.max(heights)), np.finfo(float).tiny)
+        for height, base, sign, color in zip(heights, (0.86, 0.14), (1, -1), (MORE_X, MORE_Y), strict=True):
+            tops = base + sign * 0.13 * height / tallest
+            ax.stairs(tops, edges, baseline=base, fill=True, color=color, alpha=0.35, lw=0, transform=across)
+            ax.stairs(tops, edges, baseline=base, color=color, lw=0.9, transform=across)
+    inner = 0.067 if small else 0.152
+    for text, color, at, side in (
+        (_sample_text("X", x, span), MORE_X, 1 - inner, "top"),
+        (_sample_text("Y", y, span), MORE_Y, inner, "bottom"),
+    ):
+        ax.text(
+            0.012, at, text, color=color, verticalalignment=side, fontsize="small", transform=ax.transAxes
+        )
+
+
+def _sample_text(name: str, values: FloatArray, span: tuple[float, float]) -> str:
+    outside = int(np.sum((values < span[0]) | (values > span[1])))
+    size = "n" if name == "X" else "m"
+    note = f", {outside} outside the picture" if outside else ""
+    sign = ">" if name == "X" else "<"
+    return f"{name}, {size} = {len(values)}{note}; more {name} where f {sign} 0"
+
+
+def _draw_map(ax: Axes, model: FittedDifference, rows: FloatArray | None) -> None:
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import MaxNLocator
+
+    contours: Callable[..., Any] = ax.tricontourf
+    if rows is None:
+        axes = [np.linspace(*_span(column), 101) for column in np.concatenate(model.samples_).T]
+        mesh = np.meshgrid(*axes)  # two of shape (101, 101)
+        f = model.predict(np.stack(mesh, axis=-1).reshape(-1, 2)).reshape(101, 101)
+        places, contours = list(mesh), ax.contourf
+    else:
+        f, places = model.predict(rows), list(rows.T)
+    largest = float(np.max(np.abs(f))) or 1.0
+    colors = LinearSegmentedColormap.from_list("difference", [MORE_Y, "#FFFFFF", MORE_X])
+    # An odd number of bands keeps the middle one, f near 0, white.
+    filled = contours(*places, f, levels=np.linspace(-largest, largest, 18), cmap=colors)
+    filled.set_edgecolor("face")  # hides the hairlines between bands in vector output
+    _draw_markers(ax, model.samples_)
+    ax.set_xlim(float(np.min(places[0])), float(np.max(places[0])))
+    ax.set_ylim(float(np.min(places[1])), float(np.max(places[1])))
+    ax.figure.colorbar(filled, ax=ax, label="f = p - q", ticks=MaxNLocator(8))
+    ax.set_xlabel(_label(model.feature_names_[0]))
+    ax.set_ylabel(_label(model.feature_names_[1]))
+
+
+def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
+    for name, sample, color, marker in zip("XY", samples, (DARK_X, DARK_Y), "o^", strict=True):
+        shown = sample[:: -(-len(sample) // MOST_MARKERS)]
+        size = f"{'n' if name == 'X' else 'm'} = {len(sample)}"
+        label = f"{name}, {size}" if len(shown) == len(sample) else f"{name}, {size}, {len(shown)} shown"
+        ax.scatter(
+            shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label
+        )
+    ax.legend(loc="best", fontsize="small", framealpha=0.85, handletextpad=0.1, borderpad=0.3)
