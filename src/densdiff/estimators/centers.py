@@ -1,0 +1,122 @@
+"""The centers solver: the paper's practical estimator (E1 to E8) for a table of sigmas and lams.
+
+Values leave out the factor 1/s of their sigma; ``log_scales`` holds log s.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from densdiff.core import kernel, ridge, selection
+from densdiff.core.scaling import FloatArray, log_kernel_volume
+from densdiff.engines.blocks import evaluate, group_sums
+from densdiff.estimators.prepared import Sample
+
+LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum (DESIGN 1.1)
+_TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
+
+
+class Side(NamedTuple):
+    """Which curve: ``x * p + y * q``. The difference is (1, -1); the densities are (1, 0) and (0, 1)."""
+
+    x: float
+    y: float
+
+
+DIFFERENCE = Side(1.0, -1.0)
+DENSITY_X = Side(1.0, 0.0)
+DENSITY_Y = Side(0.0, 1.0)
+
+
+class CentersSolver:
+    """Fold sums of the features of every sigma, made once; scores and estimates of any curve from them."""
+
+    def __init__(
+        self,
+        x: Sample,
+        y: Sample,
+        centers: FloatArray,
+        folds: selection.Folds,
+        sigmas: FloatArray,
+        lams: FloatArray | None,
+    ) -> None:
+        self.x, self.y, self.centers, self.folds = x, y, centers, folds
+        self.sigmas = sigmas
+        self._spectra: dict[int, ridge.Spectrum] = {}
+        radius = np.sqrt(max(np.square(rows).sum(axis=1).max() for rows in (x.rows, y.rows, centers)))
+        self.direct = kernel.needs_direct_differences(float(radius), float(sigmas[-1]), centers.shape[1])
+        self.log_scales = np.array([log_kernel_volume(sigma, centers.shape[1]) for sigma in sigmas])
+        self._sums = [
+            group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct)
+            for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
+        ]  # two of (S, groups, b)
+        self._mass = [
+            np.bincount(groups, weights=sample.omega)
+            for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
+        ]
+        if lams is None:
+            row_sums = [G.sum() / len(G) for G in self._grams(sigmas)]
+            self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)
+        else:
+            self.lams = np.tile(lams, (len(sigmas), 1))
+
+    def _grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
+        return kernel.gram(self.centers, sigmas, self.direct)
+
+    def _h(self, side: Side, level: int) -> FloatArray:
+        """h (E1) of a curve at one sigma, (b,)."""
+        return np.asarray(side.x * self._sums[0][level].sum(axis=0) + side.y * self._sums[1][level].sum(axis=0))
+
+    def scores(self, side: Side) -> FloatArray:
+        """Hold-out scores times s, (S, L, folds * repeats)."""
+        table = []
+        for level, gram in enumerate(self._grams(self.sigmas)):
+            splits = [
+                selection.split_means(sums[level], mass, self.folds.members)
+                for sums, mass in zip(self._sums, self._mass, strict=True)
+            ]
+            train, holdout = (side.x * of_x + side.y * of_y for of_x, of_y in zip(*splits, strict=True))
+            table.append(ridge.holdout_scores(ridge.Ridge.of(gram), self.lams[level], train, holdout))
+        return np.array(table)
+
+    def forms(self, side: Side, models: list[tuple[int, int]]) -> list[ridge.Forms]:
+        """E4 to E7 of the models (level of sigma, index of lam), times s."""
+        return [self.spectrum(level).forms(side.x, side.y, self.lams[level, i]) for level, i in models]
+
+    def spectrum(self, level: int) -> ridge.Spectrum:
+        """The eigenbasis of one sigma's G with the means and spreads of both samples; kept once made."""
+        if level not in self._spectra:
+            sigma = self.sigmas[level : level + 1]
+            values, vectors = np.linalg.eigh(next(self._grams(sigma)))
+            means = [sums[level].sum(axis=0) @ vectors for sums in self._sums]
+            parts = [self._features(sample, sigma) for sample in (self.x, self.y)]
+            spreads = [
+                ridge.spread_of_mean(psi @ vectors, squares, mean)
+                for (psi, squares), mean in zip(parts, means, strict=True)
+            ]
+            shrinks = [1.0 - float(squares.sum()) for _, squares in parts]
+            self._spectra[level] = ridge.Spectrum(np.maximum(values, 0.0), *means, *spreads, *shrinks)
+        return self._spectra[level]
+
+    def _features(self, sample: Sample, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Features (k, b) of evenly spaced rows and squared weights (k,) scaled to the whole sample's sum."""
+        step = -(-len(sample.rows) // _TRACE_ROWS)
+        squares = np.square(sample.omega[::step])
+        squared = kernel.squared_distances(sample.rows[::step], self.centers, self.direct)
+        return next(kernel.features(squared, sigma)), squares * (np.square(sample.omega).sum() / squares.sum())
+
+    def coefficients(self, side: Side, model: tuple[int, int]) -> FloatArray:
+        """theta times s, (b,) (E3)."""
+        level, i = model
+        factor = ridge.Ridge.of(next(self._grams(self.sigmas[level : level + 1])))
+        rotated = factor.solve(self.lams[level, i], factor.rotate(self._h(side, level)[:, None]))
+        return np.asarray(factor.rotate(rotated, back=True)[:, 0])
+
+    def evaluate(self, coefficients: FloatArray, level: int, points: FloatArray) -> FloatArray:
+        """The curve at points in inner units, times s, (k,)."""
+        radius = np.sqrt(np.square(points).sum(axis=1).max(initial=0.0))
+        sigma = float(self.sigmas[level])
+        direct = self.direct or kernel.needs_direct_differences(float(radius), sigma, points.shape[1])
+        return evaluate(points, self.centers, coefficients, sigma, direct=direct)

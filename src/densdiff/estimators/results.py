@@ -1,0 +1,76 @@
+"""Results of fitted models: plain frozen data with a receipt of how they were computed."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+VERSION = version("densdiff")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """How a result was computed; the common part of every result."""
+
+    sigma: float | tuple[float, float]
+    lam: float | None
+    solver: str
+    n_centers: int | None
+    n_x: int
+    n_y: int
+    seed: int
+    tuning: str
+    warnings: tuple[str, ...] = ()
+    version: str = field(default=VERSION)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return dict(json.loads(json.dumps(asdict(self), allow_nan=False)))
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def _receipt_lines(self) -> list[str]:
+        sigma = self.sigma if isinstance(self.sigma, tuple) else (self.sigma,)
+        model = f"{self.solver}, sigma {' and '.join(f'{s:.3g}' for s in sigma)}"
+        model += "" if self.lam is None else f", lam {self.lam:.3g}"
+        lines = [f"  model       {model}", f"  tuning      {self.tuning}; seed {self.seed}"]
+        return lines + [f"  note: {text}" for text in self.warnings]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistanceResult(Receipt):
+    """The squared L2 distance of two densities.
+
+    Attributes
+    ----------
+    squared : float
+        The integral of (p - q)^2 in the user's units, best estimate, at least 0.
+    normalized : float
+        |p - q|^2 / (|p|^2 + |q|^2): 0 for equal densities, 1 without overlap, free of units.
+    standard_error, interval : None
+        Not estimated yet.
+    level : float
+        Nominal coverage of the interval.
+    estimates : dict of str to float
+        The raw estimates by name, unclipped; for LSDD those of DESIGN E4 to E8, for KDE ``plug_in``.
+    log_squared : float or None
+        Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
+    """
+
+    squared: float
+    normalized: float
+    standard_error: float | None
+    interval: tuple[float, float] | None
+    level: float
+    estimates: dict[str, float]
+    log_squared: float | None
+
+    def __str__(self) -> str:
+        lines = [
+            f"L2 distance of two densities from {self.n_x} and {self.n_y} rows",
+            f"  squared     {self.squared:.4g}",
+            f"  normalized  {self.normalized:.4g}  (0 = equal, 1 = no overlap)",
+        ]
+        return "\n".join(lines + self._receipt_lines())

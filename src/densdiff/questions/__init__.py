@@ -1,0 +1,1 @@
+"""The questions a person asks of two samples, one file each."""
