@@ -1,0 +1,22 @@
+"""Time to import densdiff beside importing scikit-learn's base, in fresh processes."""
+
+import subprocess
+import sys
+import time
+
+
+def seconds(statement, repeats):
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", statement], check=True)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def main(quick=False):
+    repeats = 2 if quick else 7
+    bare = seconds("pass", repeats)
+    base = seconds("import sklearn.base", repeats) - bare
+    ours = seconds("import densdiff", repeats) - bare
+    print(f"import sklearn.base {base:.2f} s, import densdiff {ours:.2f} s, ratio {ours / base:.2f}")
