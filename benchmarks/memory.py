@@ -19,4 +19,6 @@ def main(quick=False):
     n = 20_000 if quick else 200_000
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(n)], capture_output=True, text=True, check=True)
     before, peak = map(int, done.stdout.split())
-    print(f"n = m = {n}, d = 10: peak {peak} MiB of the whole process ({before} MiB before the fit); to stay under 1024")
+    print(
+        f"n = m = {n}, d = 10: peak {peak} MiB of the whole process ({before} MiB before the fit); to stay under 1024"
+    )

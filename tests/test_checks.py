@@ -160,14 +160,10 @@ def test_row_01_a_column_without_any_value_is_missing_whatever_its_type(dtype):
 def test_row_01_further_columns_with_missing_values_are_counted():
     x = np.full((5, 3), 1.0)
     x[2, 1:] = np.nan
-    assert "column 'x1' of X: 1 missing value, at row 2, and more in 1 other column;" in refusal(
-        checks.pair, x, x
-    )
+    assert "column 'x1' of X: 1 missing value, at row 2, and more in 1 other column;" in refusal(checks.pair, x, x)
 
 
-@pytest.mark.parametrize(
-    "make", [np.asarray, *[lambda a, f=f: table(f, a, ("x0", "x1")) for f in FRAMES.values()]]
-)
+@pytest.mark.parametrize("make", [np.asarray, *[lambda a, f=f: table(f, a, ("x0", "x1")) for f in FRAMES.values()]])
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
 def test_row_03_infinite_values_are_named(make, value):
     x = A.copy()
@@ -175,9 +171,7 @@ def test_row_03_infinite_values_are_named(make, value):
     assert f"column 'x1' of Y: 1 infinite value, {value} at row 9;" in refusal(checks.pair, A, make(x))
 
 
-@pytest.mark.parametrize(
-    "value", [Decimal("1e999"), 10**400, 10**5000], ids=["decimal", "int", "int that has no text"]
-)
+@pytest.mark.parametrize("value", [Decimal("1e999"), 10**400, 10**5000], ids=["decimal", "int", "int that has no text"])
 def test_row_03_numbers_beyond_float64_are_infinite(value):
     assert "infinite value, inf at row 1" in refusal(checks.pair, [1.0, value], LINE)
 
@@ -314,9 +308,7 @@ def test_row_21_numbers_stored_as_text(frame):
     text = refusal(checks.pair, frame({"age": ["12", "13"]}), LINE)
     assert "column 'age' of X holds numbers stored as text (in Y: numbers), first '12' at row 0" in text
     assert ".astype(float)" in text
-    text = refusal(
-        checks.pair, frame({"age": ["12", None, "n/a", "-"]}), frame({"age": ["1", "2", "3", "4"]})
-    )
+    text = refusal(checks.pair, frame({"age": ["12", None, "n/a", "-"]}), frame({"age": ["1", "2", "3", "4"]}))
     assert "column 'age' of X holds text: 'n/a' at row 2 is not a number (2 of 3 values are not)" in text
 
 
@@ -356,9 +348,7 @@ def test_row_23_dates_and_durations_are_refused_with_a_hint(make, values):
 
 
 def test_row_23_numpy_dates_are_refused():
-    assert "first 2024-05-01 at row 1" in refusal(
-        checks.pair, np.array(["NaT", "2024-05-01"], dtype="M8[D]"), LINE
-    )
+    assert "first 2024-05-01 at row 1" in refusal(checks.pair, np.array(["NaT", "2024-05-01"], dtype="M8[D]"), LINE)
 
 
 @pytest.mark.parametrize("data", [[1j, 2], np.array([1j, 2]), pd.DataFrame({"z": [1j, 2]})])

@@ -56,9 +56,7 @@ def fail_with(monkeypatch, error):
     monkeypatch.setattr(cli, "gaussian_shift", broken)
 
 
-@pytest.mark.parametrize(
-    "error", [InputError("column 'a\nb\x1b[31m': bad"), RuntimeError("column 'a b[31m': bad")]
-)
+@pytest.mark.parametrize("error", [InputError("column 'a\nb\x1b[31m': bad"), RuntimeError("column 'a b[31m': bad")])
 def test_failure_is_one_line_and_status_2(monkeypatch, error):
     fail_with(monkeypatch, error)
     outcome = CliRunner().invoke(cli.app, ["demo"])

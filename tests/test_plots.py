@@ -76,9 +76,7 @@ def test_map_of_a_large_sample_says_how_many_rows_it_shows():
     assert [text.get_text() for text in legend] == ["X, n = 2500, 834 shown", "Y, m = 2501, 834 shown"]
 
 
-@pytest.mark.parametrize(
-    ("d", "points"), [(1, np.linspace(-1, 2, 20)), (2, np.random.default_rng(0).random((40, 2)))]
-)
+@pytest.mark.parametrize(("d", "points"), [(1, np.linspace(-1, 2, 20)), (2, np.random.default_rng(0).random((40, 2)))])
 def test_given_points_set_the_range(d, points):
     ax = plot_difference(fake_model(d=d), points=points)
     first = points if d == 1 else points[:, 0]

@@ -1,19 +1,27 @@
-"""densdiff: compare two samples by estimating the difference of their densities directly."""
+"""densdiff: compare two samples by estimating the difference of their densities directly.
 
-from densdiff import datasets, plots
-from densdiff.errors import (
-    DensDiffError,
-    DensDiffWarning,
-    InputError,
-    MissingExtraError,
-    NotFittedError,
-    NumericalError,
-)
-from densdiff.estimators.kde import KDEDifference
-from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.results import VERSION as __version__
-from densdiff.estimators.results import DistanceResult
-from densdiff.questions.distance import l2_distance
+The public table. Names are loaded when first used, because scikit-learn imports pandas wherever it is installed:
+``import densdiff`` itself costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from densdiff import datasets, plots
+    from densdiff.errors import (
+        DensDiffError,
+        DensDiffWarning,
+        InputError,
+        MissingExtraError,
+        NotFittedError,
+        NumericalError,
+    )
+    from densdiff.estimators.kde import KDEDifference
+    from densdiff.estimators.lsdd import LSDD
+    from densdiff.estimators.results import VERSION as __version__
+    from densdiff.estimators.results import DistanceResult
+    from densdiff.questions.distance import l2_distance
 
 __all__ = [
     "LSDD",
@@ -30,3 +38,29 @@ __all__ = [
     "l2_distance",
     "plots",
 ]
+
+_HOME = {
+    "LSDD": "estimators.lsdd",
+    "KDEDifference": "estimators.kde",
+    "DistanceResult": "estimators.results",
+    "l2_distance": "questions.distance",
+    "datasets": "",
+    "plots": "",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        value: Any = import_module("densdiff.estimators.results").VERSION
+    elif name not in __all__:
+        raise AttributeError(f"module 'densdiff' has no attribute {name!r}")
+    elif _HOME.get(name) == "":
+        value = import_module(f"densdiff.{name}")
+    else:
+        value = getattr(import_module(f"densdiff.{_HOME.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

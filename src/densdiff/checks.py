@@ -140,9 +140,7 @@ def fraction(value: Any, name: str) -> float:
 def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
     """One of ``options``; a typo is answered with the nearest one."""
     if not isinstance(value, str) or value not in options:
-        raise InputError(
-            f"{name} must be one of {', '.join(map(repr, options))}; got {_hinted(value, options)}"
-        )
+        raise InputError(f"{name} must be one of {', '.join(map(repr, options))}; got {_hinted(value, options)}")
     return str(value)
 
 
@@ -163,9 +161,7 @@ def seed(random_state: Any) -> int:
 def estimator(value: Any, method: str) -> Any:
     """An estimator object that has ``fit`` and the method the question needs."""
     if isinstance(value, type):
-        raise InputError(
-            f"model must be an estimator object; got the class {value.__name__}, pass {value.__name__}()"
-        )
+        raise InputError(f"model must be an estimator object; got the class {value.__name__}, pass {value.__name__}()")
     if not callable(getattr(value, "fit", None)) or not callable(getattr(value, method, None)):
         raise InputError(f"model must have the methods fit and {method}, as LSDD() has; got {_came(value)}")
     return value
@@ -212,9 +208,7 @@ def _table(data: Any, where: str) -> _Table:
         raw = getattr(data, "column_names", None) or data.columns
     names = tuple(map(str, raw))
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(
-            f"{where} has more than one column named {_listed(twice)}; rename or drop the others"
-        )
+        raise InputError(f"{where} has more than one column named {_listed(twice)}; rename or drop the others")
     if isinstance(frame, nw.LazyFrame) or type(data).__module__.startswith("dask."):
         raise InputError(f"{where} is lazy ({type(data).__name__}); collect it first (in Dask: compute)")
     if isinstance(frame, nw.Series):
@@ -257,9 +251,7 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
     if array.dtype.names:
         raise InputError(f"{where} is a structured array; pass a data frame, or a plain 2-D array")
     if array.ndim not in (1, 2):
-        raise InputError(
-            f"{where} has shape {array.shape}; pass rows by columns (2-D), or 1-D for one column"
-        )
+        raise InputError(f"{where} has shape {array.shape}; pass rows by columns (2-D), or 1-D for one column")
     return np.asarray(array)
 
 
@@ -297,9 +289,7 @@ def _column(values: npt.NDArray[Any], kind: str = "") -> _Column:
     if not kind and code in "biuf":
         wide = code in "iu" and values.dtype.itemsize == 8 and values.size
         return _Column(values, largest=max(int(values.max()), -int(values.min())) if wide else 0)
-    kind = kind or {"c": "complex numbers", "M": "dates or durations", "m": "dates or durations"}.get(
-        code, "text"
-    )
+    kind = kind or {"c": "complex numbers", "M": "dates or durations", "m": "dates or durations"}.get(code, "text")
     row = next((i for i, value in enumerate(values) if not _absent(value)), None)
     return _Column(np.full(len(values), np.nan)) if row is None else _Column(values, kind, row)
 
@@ -399,9 +389,7 @@ def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) 
     one = affected[0] == 1
     found = f"{affected[0]} {what} value{'' if one else 's'}"
     first = f"{'' if one else 'first '}{f'{value} ' if what == 'infinite' else ''}at row {row}"
-    more = (
-        f", and more in {len(affected) - 1} other column{'s' * (len(affected) > 2)}" if affected[1:] else ""
-    )
+    more = f", and more in {len(affected) - 1} other column{'s' * (len(affected) > 2)}" if affected[1:] else ""
     cure = "drop or fill" if what == "missing" else "drop or correct"
     return f"{label}: {found}, {first}{more}; {cure} those rows first"
 
@@ -537,9 +525,5 @@ def _came(value: Any) -> str:
 
 
 def _hinted(value: Any, options: Sequence[str]) -> str:
-    near = (
-        difflib.get_close_matches(value.lower().strip(), options, n=1, cutoff=0.5)
-        if isinstance(value, str)
-        else []
-    )
+    near = difflib.get_close_matches(value.lower().strip(), options, n=1, cutoff=0.5) if isinstance(value, str) else []
     return _came(value) + (f" (did you mean {near[0]!r}?)" if near else "")

@@ -41,9 +41,7 @@ class FittedDifference(Protocol):
     def l2_distance(self) -> Any: ...
 
 
-def plot_difference(
-    model: FittedDifference, *, ax: Axes | None = None, points: npt.ArrayLike | None = None
-) -> Axes:
+def plot_difference(model: FittedDifference, *, ax: Axes | None = None, points: npt.ArrayLike | None = None) -> Axes:
     """Draw the estimated density difference f = p - q with the two samples.
 
     One column gives a curve, with the samples as rugs (small) or histograms (large): X above, Y below. Two
@@ -76,9 +74,7 @@ def plot_difference(
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit(X, Y) before plotting")
     d = model.samples_[0].shape[1]
     if d > 2:
-        raise InputError(
-            f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see"
-        )
+        raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
     rows = None if points is None else _rows(points, d)
     ax = _new_axes() if ax is None else ax
     if d == 1:
@@ -86,9 +82,7 @@ def plot_difference(
     else:
         _draw_map(ax, model, rows)
     result = model.l2_distance()
-    ax.set_title(
-        f"squared L2 distance {result.squared:.3g}, normalized {result.normalized:.3g}", fontsize="medium"
-    )
+    ax.set_title(f"squared L2 distance {result.squared:.3g}, normalized {result.normalized:.3g}", fontsize="medium")
     return ax
 
 
@@ -177,9 +171,7 @@ def _draw_samples(ax: Axes, samples: tuple[FloatArray, FloatArray], span: tuple[
         (_sample_text("X", x, span), MORE_X, 1 - inner, "top"),
         (_sample_text("Y", y, span), MORE_Y, inner, "bottom"),
     ):
-        ax.text(
-            0.012, at, text, color=color, verticalalignment=side, fontsize="small", transform=ax.transAxes
-        )
+        ax.text(0.012, at, text, color=color, verticalalignment=side, fontsize="small", transform=ax.transAxes)
 
 
 def _sample_text(name: str, values: FloatArray, span: tuple[float, float]) -> str:
@@ -220,7 +212,5 @@ def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
         shown = sample[:: -(-len(sample) // MOST_MARKERS)]
         size = f"{'n' if name == 'X' else 'm'} = {len(sample)}"
         label = f"{name}, {size}" if len(shown) == len(sample) else f"{name}, {size}, {len(shown)} shown"
-        ax.scatter(
-            shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label
-        )
+        ax.scatter(shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label)
     ax.legend(loc="best", fontsize="small", framealpha=0.85, handletextpad=0.1, borderpad=0.3)

@@ -281,9 +281,7 @@ def all_inputs() -> list[dict[str, Any]]:
     folds_9, folds_6 = [0, 1, 0, 2, 0, 1, 2, 1, 0], [1, 2, 2, 0, 1, 2]
     folds_8, other_8 = [0, 1, 2, 3, 0, 1, 2, 0], [3, 3, 1, 0, 2, 1, 3, 0]
 
-    line = make_inputs(
-        "d1_given_centers", 1, (9, 6), ([-2.0], [2.0]), [(0.4, 0.1), (0.55, 0.001), (0.3, 1.0)]
-    )
+    line = make_inputs("d1_given_centers", 1, (9, 6), ([-2.0], [2.0]), [(0.4, 0.1), (0.55, 0.001), (0.3, 1.0)])
     line.update(centers=[[-2.1], [-1.3], [-0.4], [0.2], [1.1], [1.9], [2.8]], fold_x=folds_9, fold_y=folds_6)
 
     crowded = make_inputs("d1_all_rows", 2, (8, 8), ([-2.0], [2.0]), [(0.5, 0.1), (1.0, 0.01)])

@@ -1,5 +1,6 @@
 """Gaussian features: squared distances, the sigma ladder that squares instead of calling exp, and its range."""
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,6 +19,12 @@ def needs_direct_differences(radius: float, sigma: float, d: int) -> bool:
     return d <= 3 or not 4 * np.finfo(np.float64).eps * radius**2 <= _EXPANSION_TOLERANCE * sigma**2
 
 
+def radius(*parts: FloatArray) -> float:
+    """The largest distance of any row from the origin, infinite if its square is."""
+    with np.errstate(over="ignore"):
+        return float(max(np.square(rows).sum(axis=1).max(initial=0.0) for rows in parts) ** 0.5)
+
+
 def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> FloatArray:
     """|x_i - c_l|^2, (k, b), by direct differences or by one matrix product on centered data."""
     if direct:
@@ -32,7 +39,7 @@ def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> Fl
 def _squarings(sigmas: FloatArray) -> list[int]:
     """For each sigma, widest first: how many squarings of the previous features give it; 0 means a new exp."""
     plan, since = [0], 0
-    for wide, narrow in zip(sigmas[:-1], sigmas[1:], strict=True):
+    for wide, narrow in itertools.pairwise(sigmas):
         ratio = (wide / narrow) ** 2
         k = round(np.log2(ratio))
         reachable = k >= 1 and since + k <= _SQUARINGS_PER_EXP and abs(ratio / 2.0**k - 1) < 1e-12

@@ -17,7 +17,7 @@ from densdiff.errors import NumericalError
 class Ridge:
     """The tridiagonal form of one G; vectors are columns of (b, k) arrays."""
 
-    reflectors: FloatArray  # (b, b) as LAPACK's sytrd leaves them
+    reflectors: FloatArray  # (b - 1, b - 1) as LAPACK's sytrd leaves them below the diagonal
     tau: FloatArray  # (b - 1,)
     diagonal: FloatArray  # (b,)
     off_diagonal: FloatArray  # (b - 1,)
@@ -27,20 +27,19 @@ class Ridge:
         """Factorize a symmetric G, (b, b)."""
         b = len(gram)
         if b == 1:
-            return cls(gram.copy(), np.empty(0), gram[0].copy(), np.empty(0))
-        reflectors, diagonal, off_diagonal, tau, info = lapack.dsytrd(gram, lower=1, lwork=64 * b)
+            return cls(np.empty((0, 0)), np.empty(0), gram[0].copy(), np.empty(0))
+        # the transpose of a C-ordered symmetric matrix is the same matrix in LAPACK's order: no copy is turned round
+        reflectors, diagonal, off_diagonal, tau, info = lapack.dsytrd(gram.T, lower=1, lwork=16 * b)
         if info != 0:
             raise NumericalError(f"the kernel matrix of {b} centers could not be reduced (LAPACK sytrd: {info})")
-        return cls(reflectors, tau, diagonal, off_diagonal)
+        return cls(np.asfortranarray(reflectors[1:, :-1]), tau, diagonal, off_diagonal)
 
-    def rotate(self, vectors: FloatArray, back: bool = False) -> FloatArray:
-        """Q'V, or QV with ``back``."""
+    def rotate(self, vectors: FloatArray) -> FloatArray:
+        """Q'V."""
         rotated = np.array(vectors, dtype=np.float64, order="F")  # (b, k)
         if len(self.diagonal) > 1:
             lwork = 64 * max(1, rotated.shape[1])
-            rotated[1:], _, _ = lapack.dormqr(
-                "L", "N" if back else "T", self.reflectors[1:, :-1], self.tau, rotated[1:], lwork
-            )
+            rotated[1:], _, _ = lapack.dormqr("L", "T", self.reflectors, self.tau, rotated[1:], lwork)
         return rotated
 
     def solve(self, lam: float, rotated: FloatArray) -> FloatArray:
@@ -49,21 +48,35 @@ class Ridge:
             return np.asarray(rotated / (self.diagonal[0] + lam))
         _, _, solution, info = lapack.dptsv(self.diagonal + lam, self.off_diagonal, rotated)
         if info != 0:
-            raise NumericalError(
-                f"the kernel matrix plus lam = {lam:g} is not positive definite in double precision; "
-                "use a larger lam or fewer centers"
-            )
+            raise _not_definite(lam)
         return np.asarray(solution)
+
+
+def _not_definite(lam: float) -> NumericalError:
+    return NumericalError(
+        f"the kernel matrix plus lam = {lam:g} is not positive definite in double precision; "
+        "use a larger lam or fewer centers"
+    )
+
+
+def coefficients(gram: FloatArray, lam: float, h: FloatArray) -> FloatArray:
+    """theta times s (E3) for a single model, by Cholesky, (b,)."""
+    matrix = gram.copy()
+    matrix.flat[:: len(matrix) + 1] += lam
+    _, theta, info = lapack.dposv(matrix.T, h, lower=1)
+    if info != 0:
+        raise _not_definite(lam)
+    return np.asarray(theta)
 
 
 def holdout_scores(ridge: Ridge, lams: FloatArray, train: FloatArray, holdout: FloatArray) -> FloatArray:
     """theta'H theta - 2 theta'h_holdout for every lam and fold, (L, k); train and holdout are (b, k), unrotated."""
-    both = ridge.rotate(np.hstack([train, holdout]))
-    train, holdout = both[:, : train.shape[1]], both[:, train.shape[1] :]
-    scores = np.empty((len(lams), train.shape[1]))
+    k = train.shape[1]
+    both = ridge.rotate(np.hstack([train, train - 2.0 * holdout]))
+    scores = np.empty((len(lams), k))
     for i, lam in enumerate(lams):
-        theta = ridge.solve(lam, train)
-        scores[i] = np.einsum("bk,bk->k", theta, train - lam * theta - 2.0 * holdout)
+        theta = ridge.solve(lam, both[:, :k])
+        scores[i] = np.einsum("bk,bk->k", theta, both[:, k:] - lam * theta)
     return scores
 
 

@@ -28,16 +28,27 @@ class Scaling:
 
     def apply(self, rows: FloatArray) -> FloatArray:
         """Rows in the user's units to inner units, (k, d')."""
-        with np.errstate(over="ignore"):
-            inner = np.ldexp(rows[:, self.keep] - self.shift, -self.exponent)
+        inner = _reduced(rows, self.keep, self.shift, self.exponent)
         inner -= self.mean
         inner /= self.deviation
-        return np.ascontiguousarray(inner)
+        return inner
 
     @property
     def log_volume(self) -> float:
         """Logarithm of the user's volume of one inner unit cube."""
         return float(np.log(self.deviation).sum() + np.log(2.0) * self.exponent.sum())
+
+
+def _reduced(
+    rows: FloatArray, keep: npt.NDArray[np.intp], shift: FloatArray, exponent: npt.NDArray[np.intc]
+) -> FloatArray:
+    """(rows - shift) / 2^exponent of the kept columns; in two factors, each of which is a normal double."""
+    half = exponent // 2
+    with np.errstate(over="ignore", under="ignore"):
+        inner = (rows if len(keep) == rows.shape[1] else rows[:, keep]) - shift
+        inner *= np.ldexp(1.0, -half)
+        inner *= np.ldexp(1.0, half - exponent)
+    return np.ascontiguousarray(inner)
 
 
 def pooled_scaling(
@@ -59,7 +70,7 @@ def pooled_scaling(
     if not standardize:
         exponent = np.full_like(exponent, exponent.max())
     total = len(x) + len(y)
-    inner = [np.ldexp(rows[:, keep] - shift, -exponent) for rows in (x, y)]
+    inner = [_reduced(rows, keep, shift, exponent) for rows in (x, y)]
     mean = (len(x) * (omega_x @ inner[0]) + len(y) * (omega_y @ inner[1])) / total
     deviation = np.ones_like(mean)
     if standardize:

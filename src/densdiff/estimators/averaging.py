@@ -56,7 +56,7 @@ class Choice:
     @property
     def averaged(self) -> list[tuple[int, int]]:
         """The models that carry weight."""
-        return [self._address(index) for index in np.flatnonzero(self.weights)]
+        return [self._address(int(index)) for index in np.flatnonzero(self.weights)]
 
 
 def choose(solver: Solver, side: Side, folds: int) -> Choice:

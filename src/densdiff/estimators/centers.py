@@ -4,7 +4,6 @@ Values leave out the factor 1/s of their sigma; ``log_scales`` holds log s.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -45,15 +44,15 @@ class CentersSolver:
         self.x, self.y, self.centers, self.folds = x, y, centers, folds
         self.sigmas = sigmas
         self._spectra: dict[int, ridge.Spectrum] = {}
-        radius = np.sqrt(max(np.square(rows).sum(axis=1).max() for rows in (x.rows, y.rows, centers)))
-        self.direct = kernel.needs_direct_differences(float(radius), float(sigmas[-1]), centers.shape[1])
+        radius = kernel.radius(x.rows, y.rows, centers)
+        self.direct = kernel.needs_direct_differences(radius, float(sigmas[-1]), centers.shape[1])
         self.log_scales = np.array([log_kernel_volume(sigma, centers.shape[1]) for sigma in sigmas])
         self._sums = [
             group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct)
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
         ]  # two of (S, groups, b)
         self._mass = [
-            np.bincount(groups, weights=sample.omega)
+            np.bincount(groups, weights=sample.omega).astype(np.float64)
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
         ]
         if lams is None:
@@ -110,13 +109,11 @@ class CentersSolver:
     def coefficients(self, side: Side, model: tuple[int, int]) -> FloatArray:
         """theta times s, (b,) (E3)."""
         level, i = model
-        factor = ridge.Ridge.of(next(self._grams(self.sigmas[level : level + 1])))
-        rotated = factor.solve(self.lams[level, i], factor.rotate(self._h(side, level)[:, None]))
-        return np.asarray(factor.rotate(rotated, back=True)[:, 0])
+        gram = next(self._grams(self.sigmas[level : level + 1]))
+        return ridge.coefficients(gram, self.lams[level, i], self._h(side, level))
 
     def evaluate(self, coefficients: FloatArray, level: int, points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times s, (k,)."""
-        radius = np.sqrt(np.square(points).sum(axis=1).max(initial=0.0))
         sigma = float(self.sigmas[level])
-        direct = self.direct or kernel.needs_direct_differences(float(radius), sigma, points.shape[1])
+        direct = self.direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
         return evaluate(points, self.centers, coefficients, sigma, direct=direct)

@@ -1,4 +1,4 @@
-"""Difference of two kernel density estimates, the paper's two-step rival (2.1): widths by likelihood, L2 in closed form."""
+"""Difference of two kernel density estimates: the paper's two-step rival (2.1), its L2 distance in closed form."""
 
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ from densdiff.estimators.results import DistanceResult
 _LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
 
 
-class KDEDifference(BaseEstimator):  # type: ignore[misc]
+class KDEDifference(BaseEstimator):
     """Difference of two Gaussian kernel density estimates, one width per sample.
 
     Parameters
@@ -111,7 +111,7 @@ class KDEDifference(BaseEstimator):  # type: ignore[misc]
         squared = float(from_log(value, log_factor))
         return DistanceResult(
             squared=squared,
-            normalized=min(1.0, value / (pp + qq)),
+            normalized=float(min(1.0, value / (pp + qq))),
             standard_error=None,
             interval=None,
             level=level,
@@ -135,8 +135,7 @@ def _log_peak(sigma: float, d: int) -> float:
 
 
 def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
-    radius = max(np.square(part).sum(axis=1).max(initial=0.0) for part in (rows, points)) ** 0.5
-    return kernel.needs_direct_differences(float(radius), sigma, rows.shape[1])
+    return kernel.needs_direct_differences(kernel.radius(rows, points), sigma, rows.shape[1])
 
 
 def _overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
@@ -145,9 +144,7 @@ def _overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
     return float(a.omega @ values), -_log_peak(sigma, a.rows.shape[1])
 
 
-def _likelihood_width(
-    sample: Sample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray
-) -> float:
+def _likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray) -> float:
     """The width with the highest hold-out log-likelihood over all folds, the wider between equals."""
     if len(sigmas) == 1:
         return float(sigmas[0])

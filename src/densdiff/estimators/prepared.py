@@ -35,15 +35,15 @@ class Prepared:
     def first_rows(self, count: int) -> FloatArray:
         """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
 
-        Drawn from (seed, row index within the sample) alone and returned sorted, so that swapping the samples
+        Drawn from the seed and each sample's own size alone and returned sorted, so that swapping the samples
         changes nothing.
         """
-        samples = [rows[_first_copies(rows, self.pair.copies)] for rows in (self.pair.x, self.pair.y)]
+        samples = [_without_copies(rows, self.pair.copies) for rows in (self.pair.x, self.pair.y)]
         total = sum(map(len, samples))
         drawn = []
         for rows in samples:
             take = len(rows) if total <= count else max(1, count * len(rows) // total)
-            drawn.append(rows[np.argsort(selection.row_keys(self.seed, len(rows)), kind="stable")[:take]])
+            drawn.append(rows[selection.draw_rows(self.seed, len(rows), take)])
         return np.unique(np.concatenate(drawn), axis=0)
 
     def ladder(self) -> FloatArray:
@@ -60,38 +60,39 @@ class Prepared:
 def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
     """Scale, seed and deal the rows of a checked pair."""
     seed = checks.seed(random_state)
-    omegas = [weights / weights.sum() for weights in (pair.weights_x, pair.weights_y)]
-    scaling = pooled_scaling(pair.x, pair.y, *omegas, standardize=standardize)
-    units = [_copy_index(rows, pair.copies) for rows in (pair.x, pair.y)]
-    smaller = min(int(index.max()) + 1 for index in units)
+    omega_x, omega_y = (weights / weights.sum() for weights in (pair.weights_x, pair.weights_y))
+    scaling = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize)
+    copy_x, copy_y = (_copy_index(rows, pair.copies) for rows in (pair.x, pair.y))
+    units_x, units_y = len(pair.x) // pair.copies, len(pair.y) // pair.copies
+    smaller = min(units_x, units_y)
     notes = list(pair.notes)
     if smaller < folds:
         notes.append(f"folds reduced from {folds} to {smaller}: the smaller sample has {smaller} rows to deal out")
         checks.warn(notes[-1])
         folds = smaller
-    drawn = selection.draw_folds(seed, *(int(index.max()) + 1 for index in units), folds)
+    drawn = selection.draw_folds(seed, units_x, units_y, folds)
     return Prepared(
         pair=pair,
         scaling=scaling,
-        x=Sample(scaling.apply(pair.x), omegas[0]),
-        y=Sample(scaling.apply(pair.y), omegas[1]),
+        x=Sample(scaling.apply(pair.x), omega_x),
+        y=Sample(scaling.apply(pair.y), omega_y),
         seed=seed,
         n_folds=folds,
-        folds=replace(drawn, groups_x=drawn.groups_x[units[0]], groups_y=drawn.groups_y[units[1]]),
+        folds=replace(drawn, groups_x=drawn.groups_x[copy_x], groups_y=drawn.groups_y[copy_y]),
         notes=tuple(notes),
     )
 
 
-def _first_copies(rows: FloatArray, copies: int) -> selection.IntArray:
-    """Row indices, each distinct row once where the whole sample was copied."""
+def _without_copies(rows: FloatArray, copies: int) -> FloatArray:
+    """Each distinct row once, in order of appearance, where the whole sample was copied."""
     if copies == 1:
-        return np.arange(len(rows))
-    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
+        return rows
+    return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
 
 
-def _copy_index(rows: FloatArray, copies: int) -> selection.IntArray:
+def _copy_index(rows: FloatArray, copies: int) -> selection.IntArray | slice:
     """A number for each row, the same for its copies: copies of a row must share a fold, or hold-out rows leak."""
     if copies == 1:
-        return np.arange(len(rows))
+        return slice(None)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]

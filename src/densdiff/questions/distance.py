@@ -9,9 +9,7 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import DistanceResult
 
 
-def l2_distance(
-    X: Any, Y: Any, *, model: Any = None, level: float = 0.95, random_state: Any = None
-) -> DistanceResult:
+def l2_distance(X: Any, Y: Any, *, model: Any = None, level: float = 0.95, random_state: Any = None) -> DistanceResult:
     """The squared L2 distance between the densities that two samples come from.
 
     Parameters

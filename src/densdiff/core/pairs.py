@@ -1,0 +1,108 @@
+"""E15: the filter F of E11 as a radial kernel, from pair distances alone, in any number of columns.
+
+The radial kernels of F and F^2 come from one cosine transform of their (d-1)-dimensional marginals; distances enter
+as one histogram for each pair of groups, so that every (sigma, lam) is a dot product of a table with histograms.
+Kernels are at sigma = 1 and leave out the factor (2 pi)^(-d/2); ``log_scale`` puts both back.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.fft import irfft, next_fast_len
+from scipy.special import gammaln, log_expit
+
+from densdiff.core.scaling import FloatArray
+
+_DIGITS = 32.0  # in natural logarithms: a kernel counts as 0 below exp(-32) of its peak
+_TABLE_STEP = 1.3e-3  # of sigma: a cubic through four neighbours is then right to 1e-11
+_NODES = 160
+
+
+@dataclass(frozen=True)
+class RadialTable:
+    """The kernels of F and F^2 at r = 0, step, 2 step, ..: row l is lam l, zero from the last column on."""
+
+    step: float
+    plain: FloatArray  # (L, R), of F
+    squared: FloatArray  # (L, R), of F^2
+
+    @property
+    def reach(self) -> float:
+        """The largest r in the table."""
+        return self.step * float(self.plain.shape[1] - 2)
+
+
+def log_scale(sigma: float, d: int) -> float:
+    """What the logarithm of a kernel value must lose: log of (2 pi sigma^2)^(d/2)."""
+    return 0.5 * d * float(np.log(2.0 * np.pi) + 2.0 * np.log(sigma))
+
+
+def decay_rate(lam: float) -> float:
+    """Rate at which the kernel of F falls with r/sigma: the distance of F's nearest pole from the real axis."""
+    return float(np.sqrt(2.0 * (np.log(1.0 / lam) + 1j * np.pi)).imag)
+
+
+def _marginals(d: int, frequency: FloatArray, lams: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """F and F^2 integrated over all frequencies but the first, times (2 pi)^(-(d-1)/2); two (L, W) arrays.
+
+    In radial coordinates v of the other d - 1 axes the integrand is v^(d-2) F, in logs so that d = 2000 is harmless.
+    """
+    if d == 1:
+        plain = 1.0 / (1.0 + lams[:, None] * np.exp(0.5 * frequency**2))
+        return plain, plain**2
+    peak, edge = np.sqrt(d - 1.0), np.sqrt(2.0 * max(0.0, np.log(1.0 / lams.min())))
+    low, high = max(0.0, peak - 9.0), max(peak, edge) + 9.0
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    v = 0.5 * (high - low) * (nodes + 1.0) + low  # (V,)
+    log_measure = (1.0 - 0.5 * (d - 1)) * np.log(2.0) - gammaln(0.5 * (d - 1)) + (d - 2) * np.log(v)
+    u = 0.5 * (frequency[:, None] ** 2 + v**2)  # (W, V)
+    log_measure += np.log(weights * 0.5 * (high - low))
+    plain, squared = np.empty((2, len(lams), len(frequency)))
+    for i, lam in enumerate(lams):
+        log_filter = log_expit(-np.log(lam) - u)
+        plain[i] = np.exp(log_filter + log_measure).sum(axis=1)
+        squared[i] = np.exp(2.0 * log_filter + log_measure).sum(axis=1)
+    return plain, squared
+
+
+@lru_cache(maxsize=16)
+def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
+    grid = np.array(lams)
+    period = 2.0 * _DIGITS / decay_rate(min(lams))  # the transform of a sum is periodic: half of it is wrap-around
+    spacing = 2.0 * np.pi / period
+    highest = float(np.sqrt(2.0 * (_DIGITS + 4.0 + max(0.0, np.log(1.0 / min(lams))))))
+    frequency: FloatArray = spacing * np.arange(int(highest / spacing) + 2, dtype=np.float64)
+    size = next_fast_len(int(period / _TABLE_STEP) + 1, real=True)
+    kernels = []
+    for marginal in _marginals(d, frequency, grid):
+        kernels.append(irfft(marginal, n=size)[:, : size // 2] * (size * spacing / np.sqrt(2.0 * np.pi)))
+        kernels[-1][:, -1] = 0.0
+    return RadialTable(period / size, *kernels)
+
+
+def radial_table(d: int, lams: FloatArray) -> RadialTable:
+    """The tables of d columns and several lams; kept, since they depend on nothing else."""
+    return _cached_table(d, tuple(map(float, lams)))
+
+
+def look_up(table: RadialTable, row: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The kernels of F and F^2 of one lam at distances r (in sigmas) by cubic interpolation; shape of r."""
+    last = table.plain.shape[1] - 2
+    position = np.minimum(r / table.step, last)
+    cell = position.astype(np.intp)
+    t = position - cell
+    weights = (
+        -t * (t - 1.0) * (t - 2.0) / 6.0,
+        (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0,
+        -(t + 1.0) * t * (t - 2.0) / 2.0,
+        (t + 1.0) * t * (t - 1.0) / 6.0,
+    )
+    neighbours = (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1))  # the kernels are even in r
+    values = []
+    for kernel in (table.plain[row], table.squared[row]):
+        value = weights[0] * kernel[neighbours[0]]
+        for w, i in zip(weights[1:], neighbours[1:], strict=True):
+            value += w * kernel[i]
+        values.append(value)
+    return values[0], values[1]

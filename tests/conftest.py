@@ -1,0 +1,26 @@
+"""Settings shared by all tests: reproducible hypothesis runs, and one way to draw two samples."""
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# Derandomized, because a failure in CI must be the same failure at home; no deadline, because cores are shared.
+settings.register_profile("densdiff", deadline=None, derandomize=True, max_examples=20)
+settings.load_profile("densdiff")
+
+
+@pytest.fixture(scope="session")
+def draw():
+    """A function that draws X (n, d) and Y (m, d), shifted and stretched, as multiples of 2^-20.
+
+    On that lattice adding an offset up to 1e9 and scaling by powers of two are exact, so that an invariance is
+    tested and not the rounding of its input.
+    """
+
+    def two_samples(seed, n=40, m=27, d=2):
+        random = np.random.default_rng([seed, n, m, d])
+        x = random.normal(size=(n, d))
+        y = 0.8 * random.normal(size=(m, d)) + 0.6
+        return tuple(np.round(rows * 2.0**20) / 2.0**20 for rows in (x, y))
+
+    return two_samples

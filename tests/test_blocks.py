@@ -1,0 +1,67 @@
+"""Row sums of features: any block size, any order of groups, the plain sum."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densdiff.engines import blocks
+from tests import oracle
+
+SIGMAS = 1.5 * np.sqrt(2.0) ** -np.arange(5.0)
+
+
+def case(seed, k, groups, d=3):
+    random = np.random.default_rng([seed, k, groups])
+    labels = random.permutation(np.arange(k) % groups)
+    return random.normal(size=(k, d)), random.random(k), labels, random.normal(size=(11, d))
+
+
+@given(
+    seed=st.integers(0, 1000),
+    k=st.integers(8, 90),
+    groups=st.integers(1, 8),
+    block_rows=st.integers(1, 100),
+    direct=st.booleans(),
+)
+def test_blocks_of_any_size_equal_the_plain_sum(seed, k, groups, block_rows, direct):
+    rows, weights, labels, centers = case(seed, k, groups)
+    found = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=block_rows)
+    whole = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=k)
+    assert found.shape == (len(SIGMAS), groups, len(centers))
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+    for level, sigma in enumerate(SIGMAS):
+        weighted = weights[:, None] * oracle.psi(rows, centers, sigma)
+        expected = [weighted[labels == g].sum(axis=0) for g in range(groups)]
+        np.testing.assert_allclose(found[level], expected, rtol=1e-10, atol=1e-13)
+
+
+def test_default_blocks_of_many_rows_equal_one_block():
+    rows, weights, labels, centers = case(1, 20_000, 20)
+    assert len(rows) > blocks.BLOCK_BYTES // (8 * len(centers))  # more than one block, or nothing is tested
+    found = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=True)
+    whole = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=True, block_rows=len(rows))
+    np.testing.assert_allclose(found, whole, rtol=1e-12)
+
+
+def test_inputs_are_only_read():
+    given_arrays = case(2, 30, 4)
+    before = [array.copy() for array in given_arrays]
+    for array in given_arrays:
+        array.flags.writeable = False
+    blocks.group_sums(*given_arrays, SIGMAS, direct=True)
+    for array, copy in zip(given_arrays, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("shape", [(11,), (11, 3)])
+@pytest.mark.parametrize("count", [0, 1, 10_000])
+def test_evaluation_in_blocks_is_one_product(shape, count):
+    random = np.random.default_rng(0)
+    points, centers, coefficients = (
+        random.normal(size=(count, 2)),
+        random.normal(size=(11, 2)),
+        random.normal(size=shape),
+    )
+    found = blocks.evaluate(points, centers, coefficients, 0.7, direct=True)
+    np.testing.assert_allclose(found, oracle.psi(points, centers, 0.7) @ coefficients, rtol=1e-10, atol=1e-13)

@@ -1,0 +1,104 @@
+"""Units: pooled standardization, blind to the labels, and factors that stay in logs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densdiff.core import scaling
+
+
+def equal(rows):
+    return np.full(len(rows), 1 / len(rows))
+
+
+def pooled(x, y, standardize=True):
+    return scaling.pooled_scaling(x, y, equal(x), equal(y), standardize)
+
+
+def test_standardization_is_by_pooled_mean_and_deviation(draw):
+    x, y = draw(0, n=30, m=50, d=3)
+    both = np.concatenate([x, y])
+    found = pooled(x, y)
+    np.testing.assert_allclose(found.apply(x), (x - both.mean(axis=0)) / both.std(axis=0), atol=1e-13)
+    assert found.log_volume == pytest.approx(np.log(both.std(axis=0)).sum(), abs=1e-12)
+    assert found.sigma_unit == 1.0
+
+
+def test_without_standardization_distances_keep_their_unit(draw):
+    x, y = draw(1, d=2)
+    x[:, 1] *= 1e3
+    found = pooled(x, y, standardize=False)
+    inner_x, inner_y = found.apply(x), found.apply(y)
+    np.testing.assert_allclose(
+        np.linalg.norm(inner_x[0] - inner_y[0]) * found.sigma_unit, np.linalg.norm(x[0] - y[0]), rtol=1e-12
+    )
+    assert found.log_volume == pytest.approx(2 * np.log(found.sigma_unit), abs=1e-12)
+
+
+def test_scaling_is_blind_to_the_labels(draw):
+    x, y = draw(2, n=21, m=34)
+    here, there = pooled(x, y), pooled(y, x)
+    for name in ("shift", "exponent", "mean", "deviation"):
+        np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+    both = np.random.default_rng(0).permutation(np.concatenate([x, y]))
+    shuffled = pooled(both[:21], both[21:])
+    np.testing.assert_allclose(shuffled.deviation, here.deviation, rtol=1e-13)
+
+
+@given(
+    exponents=st.tuples(st.integers(-900, 900), st.integers(-900, 900)),
+    offset=st.integers(-(2**20), 2**20),
+)
+def test_inner_rows_do_not_depend_on_units_and_offsets(draw, exponents, offset):
+    x, y = draw(3)
+    expected = pooled(x, y).apply(x)
+    moved_x, moved_y = (np.ldexp(rows + offset, exponents) for rows in (x, y))
+    found = pooled(moved_x, moved_y)
+    np.testing.assert_allclose(found.apply(moved_x), expected, atol=1e-13)
+    assert found.log_volume == pytest.approx(pooled(x, y).log_volume + np.log(2) * sum(exponents), rel=1e-12, abs=1e-12)
+
+
+def test_values_at_the_edge_of_doubles_are_ordinary():
+    x = np.array([[-1.7e308], [1.7e308], [0.0]])
+    y = np.array([[1.0e308], [-1.0e308]])
+    inner = pooled(x, y).apply(x)
+    assert np.isfinite(inner).all()
+    both = np.concatenate([x, y]) / 1e308
+    np.testing.assert_allclose(inner, (x / 1e308 - both.mean()) / both.std(), rtol=1e-12)
+
+
+def test_equal_constants_are_left_out_and_others_kept(draw):
+    x, y = draw(4, d=3)
+    x[:, 1] = y[:, 1] = 7.5
+    np.testing.assert_array_equal(pooled(x, y).keep, [0, 2])
+    y[:, 1] = 8.5
+    np.testing.assert_array_equal(pooled(x, y).keep, [0, 1, 2])
+
+
+@pytest.mark.parametrize("value", [0.0, 7.5, 1e300])
+def test_nothing_but_one_constant_still_has_a_scale(value):
+    rows = np.full((4, 2), value)
+    found = pooled(rows, rows)
+    np.testing.assert_array_equal(found.apply(rows), 0.0)
+    assert np.isfinite(found.log_volume)
+
+
+@given(sigma=st.floats(1e-3, 1e3), d=st.integers(1, 20))
+def test_log_kernel_volume_is_the_log_of_s(sigma, d):
+    expected = np.log(np.pi * sigma**2) * d / 2
+    assert scaling.log_kernel_volume(sigma, d) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_from_log_multiplies_and_keeps_sign_and_zero():
+    values = np.array([-2.0, 0.0, 3.0, 1e-300])
+    np.testing.assert_allclose(scaling.from_log(values, np.log(5.0)), 5 * values, rtol=1e-14 * 700)
+
+
+@pytest.mark.parametrize(("log_factor", "size"), [(2000.0, np.finfo(float).max), (-2000.0, np.finfo(float).tiny)])
+def test_from_log_saturates_and_says_so(log_factor, size):
+    np.testing.assert_allclose(scaling.from_log([-1.0, 0.0, 1.0], log_factor), [-size, 0.0, size], rtol=1e-12)
+    assert scaling.saturates(1.0, log_factor)
+    assert scaling.saturates(-1.0, log_factor)
+    assert not scaling.saturates(0.0, log_factor)
+    assert not scaling.saturates(1.0, log_factor / 10)
