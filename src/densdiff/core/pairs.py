@@ -17,6 +17,7 @@ from densdiff.core.scaling import FloatArray
 _DIGITS = 32.0  # in natural logarithms: a kernel counts as 0 below exp(-32) of its peak
 _TABLE_STEP = 1.3e-3  # of sigma: a cubic through four neighbours is then right to 1e-11
 _NODES = 160
+_BIN_STEP = 0.02  # in sqrt(r / smallest sigma)
 
 
 @dataclass(frozen=True)
@@ -106,3 +107,41 @@ def look_up(table: RadialTable, row: int, r: FloatArray) -> tuple[FloatArray, Fl
             value += w * kernel[i]
         values.append(value)
     return values[0], values[1]
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Nodes at which distances are counted, evenly spaced in the square root of r: finer where kernels are sharper."""
+
+    count: int
+    per_root: float  # nodes per unit of sqrt(r), in inner units
+
+    @property
+    def nodes(self) -> FloatArray:
+        """Distances of the nodes; the last one collects what is out of reach and never counts."""
+        return np.square(np.arange(self.count) / self.per_root)
+
+
+def make_bins(sigmas: FloatArray, radius: float, reach: float) -> Bins:
+    """Bins for all sigmas; ``radius`` bounds the rows' norms, ``reach`` is where kernels vanish, in sigmas."""
+    farthest = min(2.0 * radius, reach * float(sigmas.max()))
+    per_root = 1.0 / (_BIN_STEP * float(sigmas.min()) ** 0.5)
+    return Bins(int(farthest**0.5 * per_root) + 3, per_root)
+
+
+def binned_kernels(table: RadialTable, bins: Bins, sigma: float) -> tuple[FloatArray, FloatArray]:
+    """The kernels of F and F^2 at the nodes for every lam, two (L, nodes) arrays.
+
+    A twelfth of the second difference is taken off, so that linear weights between nodes are right on average
+    over each bin and not at the nodes alone.
+    """
+    position = np.minimum(bins.nodes / (sigma * table.step), table.plain.shape[1] - 1.5)
+    cell = position.astype(np.intp)
+    t = position - cell
+    kernels = []
+    for kernel in (table.plain, table.squared):
+        values = kernel[:, cell] * (1.0 - t) + kernel[:, cell + 1] * t
+        values[:, 1:-1] -= (values[:, :-2] - 2.0 * values[:, 1:-1] + values[:, 2:]) / 12.0
+        values[:, -1] = 0.0
+        kernels.append(values)
+    return kernels[0], kernels[1]

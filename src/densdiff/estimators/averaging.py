@@ -1,32 +1,12 @@
-"""From a solver's hold-out scores to the chosen model, and to the debiased distance averaged over near-best models.
-
-A solver offers ``sigmas`` (S,), ``lams`` (S, L), ``log_scales`` (S,), ``scores`` and ``forms``; its values times
-exp(-log_scale) are in inner units.
-"""
+"""From a solver's hold-out scores to the chosen model, and to the debiased distance averaged over near-best models."""
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from densdiff.core import selection
-from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
-from densdiff.estimators.centers import Side
-
-
-class Solver(Protocol):
-    """What choosing and averaging need of a solver."""
-
-    sigmas: FloatArray
-    lams: FloatArray
-    log_scales: FloatArray
-
-    def scores(self, side: Side) -> FloatArray:
-        """Hold-out scores times the scale, (S, L, k)."""
-
-    def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
-        """E4 to E7 times the scale."""
+from densdiff.estimators.solver import Side, Solver
 
 
 @dataclass(frozen=True)

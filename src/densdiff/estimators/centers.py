@@ -4,7 +4,6 @@ Values leave out the factor 1/s of their sigma; ``log_scales`` holds log s.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 
@@ -12,21 +11,10 @@ from densdiff.core import kernel, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
 from densdiff.engines.blocks import evaluate, group_sums
 from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import Side
 
 LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum (DESIGN 1.1)
 _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
-
-
-class Side(NamedTuple):
-    """Which curve: ``x * p + y * q``. The difference is (1, -1); the densities are (1, 0) and (0, 1)."""
-
-    x: float
-    y: float
-
-
-DIFFERENCE = Side(1.0, -1.0)
-DENSITY_X = Side(1.0, 0.0)
-DENSITY_Y = Side(0.0, 1.0)
 
 
 class CentersSolver:
@@ -112,8 +100,8 @@ class CentersSolver:
         gram = next(self._grams(self.sigmas[level : level + 1]))
         return ridge.coefficients(gram, self.lams[level, i], self._h(side, level))
 
-    def evaluate(self, coefficients: FloatArray, level: int, points: FloatArray) -> FloatArray:
+    def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times s, (k,)."""
-        sigma = float(self.sigmas[level])
+        sigma = float(self.sigmas[model[0]])
         direct = self.direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
-        return evaluate(points, self.centers, coefficients, sigma, direct=direct)
+        return evaluate(points, self.centers, self.coefficients(side, model), sigma, direct=direct)

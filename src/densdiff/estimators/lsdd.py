@@ -8,13 +8,26 @@ from sklearn.base import BaseEstimator
 from densdiff import checks
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
-from densdiff.errors import NotFittedError
+from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.averaging import Choice, averaged_distance, choose
-from densdiff.estimators.centers import DENSITY_X, DENSITY_Y, DIFFERENCE, CentersSolver
+from densdiff.estimators.centers import CentersSolver
+from densdiff.estimators.pairs import PairsSolver
 from densdiff.estimators.prepared import Prepared, prepare
 from densdiff.estimators.results import DistanceResult
+from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Solver
+from densdiff.estimators.spectral import SpectralSolver
 
-_SOLVERS = ("auto", "centers")
+_SOLVERS = ("auto", "centers", "spectral", "pairs")
+
+
+_PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
+
+
+def automatic_solver(data: Prepared) -> str:
+    """The solver of "auto" for these samples."""
+    if len(data.x.rows) + len(data.y.rows) <= _PAIRS_ROWS:
+        return "pairs"
+    return "centers"
 
 
 class LSDD(BaseEstimator):
@@ -99,19 +112,35 @@ class LSDD(BaseEstimator):
         checks.choice(self.solver, "solver", _SOLVERS)
         pair = checks.pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
-        if self.centers is None:
-            self.centers_ = data.first_rows(n_centers)
-        else:
-            self.centers_ = checks.centers(self.centers, pair.names)
         self._data = data
+        self.solver_ = self._resolve_solver(lams is not None)
+        if self.solver_ == "centers":
+            given = self.centers is not None
+            self.centers_ = checks.centers(self.centers, pair.names) if given else data.first_rows(n_centers)
         self._solver = self._make_solver(data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1])
         self._searched = sigmas is None and lams is None
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
 
-    def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> CentersSolver:
+    def _resolve_solver(self, lam_given: bool) -> str:
+        if self.solver != "auto":
+            if self.centers is not None and self.solver != "centers":
+                raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
+            return self.solver
+        if self.centers is not None:
+            return "centers"
+        if lam_given:
+            raise InputError(
+                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
+            )
+        return automatic_solver(self._data)
+
+    def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> Solver:
         data = self._data
-        return CentersSolver(data.x, data.y, data.scaling.apply(self.centers_), data.folds, sigmas, lams)
+        if self.solver_ == "centers":
+            return CentersSolver(data.x, data.y, data.scaling.apply(self.centers_), data.folds, sigmas, lams)
+        made = SpectralSolver if self.solver_ == "spectral" else PairsSolver
+        return made(data.x, data.y, data.folds, sigmas, lams)
 
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
@@ -131,24 +160,23 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        self.solver_ = "centers"
         self.samples_ = (data.pair.x, data.pair.y)
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed
-        self._coefficients = self._solver.coefficients(DIFFERENCE, choice.model)
         self._log_factor = -float(self._solver.log_scales[choice.model[0]]) - log_volume
-        self.theta_ = from_log(self._coefficients, self._log_factor)
+        if isinstance(self._solver, CentersSolver):
+            self.theta_ = from_log(self._solver.coefficients(DIFFERENCE, choice.model), self._log_factor)
 
     def _check_fitted(self) -> None:
-        if not hasattr(self, "theta_"):
+        if not hasattr(self, "cv_results_"):
             raise NotFittedError("this LSDD is not fitted yet; call fit(X, Y) first")
 
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
         self._check_fitted()
         inner = self._data.scaling.apply(checks.points(points, self.feature_names_))
-        values = self._solver.evaluate(self._coefficients, self._choice.model[0], inner)
+        values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
         return from_log(values, self._log_factor)
 
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
@@ -177,7 +205,7 @@ class LSDD(BaseEstimator):
             sigma=self.sigma_,
             lam=self.lam_,
             solver=self.solver_,
-            n_centers=len(self.centers_),
+            n_centers=len(self.centers_) if self.solver_ == "centers" else None,
             n_x=len(data.x.rows),
             n_y=len(data.y.rows),
             seed=self.seed_,
@@ -207,17 +235,22 @@ class LSDD(BaseEstimator):
             return 1.0
         return float(np.exp(min(0.0, np.log(value) + log_factor - np.log(total) - top)))
 
-    def _estimates(self) -> dict[str, float]:
-        """E4 to E8 at the chosen model, raw, in the user's units."""
+    def _estimates(self) -> dict[str, float | None]:
+        """E4 to E8 at the chosen model, raw, in the user's units; E8 needs H, so it is None without centers."""
         form = self._solver.forms(DIFFERENCE, [self._choice.model])[0]
         corrected = form.plain + form.lam_term
-        bias_corrected = corrected - self._solver.spectrum(self._choice.model[0]).unregularized_correction()
-        raw = {
+        raw: dict[str, float | None] = {
             "h_theta": form.plain,
             "theta_H_theta": form.plain - form.lam_term,
             "regularization_corrected": corrected,
             "debiased": corrected - form.correction,
-            "bias_corrected": bias_corrected,
-            "positive_part": max(0.0, bias_corrected),
+            "bias_corrected": None,
+            "positive_part": None,
         }
-        return {name: float(from_log(value, self._log_factor)) for name, value in raw.items()}
+        if isinstance(self._solver, CentersSolver):
+            spectrum = self._solver.spectrum(self._choice.model[0])
+            bias_corrected = corrected - spectrum.unregularized_correction()
+            raw |= {"bias_corrected": bias_corrected, "positive_part": max(0.0, bias_corrected)}
+        return {
+            name: None if value is None else float(from_log(value, self._log_factor)) for name, value in raw.items()
+        }

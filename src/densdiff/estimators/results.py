@@ -53,7 +53,7 @@ class DistanceResult(Receipt):
         Not estimated yet.
     level : float
         Nominal coverage of the interval.
-    estimates : dict of str to float
+    estimates : dict of str to float or None
         The raw estimates by name, unclipped; for LSDD those of DESIGN E4 to E8, for KDE ``plug_in``.
     log_squared : float or None
         Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
@@ -64,7 +64,7 @@ class DistanceResult(Receipt):
     standard_error: float | None
     interval: tuple[float, float] | None
     level: float
-    estimates: dict[str, float]
+    estimates: dict[str, float | None]
     log_squared: float | None
 
     def __str__(self) -> str:

@@ -1,0 +1,280 @@
+"""E11 to E14: the paper's RKHS estimator as a filter on a grid of frequencies, for one to three columns.
+
+Rows are spread over grid nodes by cubic B-splines, once; coarser grids for wider kernels follow exactly from the
+splines' two-scale relation. The splines' transfer function is divided out of every transform, and what the spreading
+does to the terms i = j is known exactly, so debiasing stays right.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import next_fast_len, rfftn
+
+from densdiff.core.pairs import decay_rate
+from densdiff.core.ridge import Forms
+from densdiff.core.scaling import FloatArray
+
+ComplexArray = npt.NDArray[np.complexfloating]
+
+_WRAP_TOLERANCE = 1e-5  # of a kernel's peak, at the distance over which a periodic grid would let samples meet
+_FILTER_TOLERANCE = 1e-8  # frequencies at which every filter is below this are left out
+_SPACING = {1: 0.25, 2: 0.25, 3: 0.35}  # of the grid in sigmas, by the number of columns
+_ORDER = 4  # of the splines: a row touches this many nodes in each column
+_TWO_SCALE = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 8
+_FINE_CELLS = 1 << 17  # up to this many of all groups the grid of one column is refined: it costs nothing
+_MOST_CELLS = 1 << 24  # of all groups: 128 MiB
+_CELLS_PER_GAP = 16
+
+
+def reach(sigma: float, lam: float) -> float:
+    """Distance beyond which the kernel of F is negligible."""
+    return sigma * float(np.log(1.0 / _WRAP_TOLERANCE)) / decay_rate(lam)
+
+
+def spline_weights(r: FloatArray) -> list[FloatArray]:
+    """Weights of a row at r between nodes 0 and 1 for the nodes -1, 0, 1 and 2."""
+    s = 1.0 - r
+    first, last = s * s * s, r * r * r
+    first /= 6.0
+    last /= 6.0
+    second = r * r
+    second *= 0.5 * r - 1.0
+    second += 2.0 / 3.0
+    return [first, second, 1.0 - first - second - last, last]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column's map to the grid: empty stretches longer than ``gap`` are shortened to it, far tails may be cut.
+
+    ``starts`` and ``stops`` bound the occupied stretches in inner units, ``places`` is where each start goes.
+    """
+
+    starts: FloatArray
+    stops: FloatArray
+    places: FloatArray
+    gap: float
+    cut: bool = False
+
+    @property
+    def length(self) -> float:
+        return float(self.places[-1] + self.stops[-1] - self.starts[-1])
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Places on the grid; between two stretches a place is half a gap from either at most."""
+        if len(self.starts) == 1:
+            return np.asarray(values - self.starts[0])
+        k = np.clip(np.searchsorted(self.starts, values, side="right") - 1, 0, None)
+        inner = k < len(self.starts) - 1
+        allowed = self.stops[k] - self.starts[k] + np.where(inner, self.gap / 2, np.inf)
+        place = self.places[k] + np.minimum(values - self.starts[k], allowed)
+        after = np.minimum(k + 1, len(self.starts) - 1)
+        back = self.starts[after] - values  # just before a stretch: measured back from its start
+        return np.where((back > 0) & (back < self.gap / 2), self.places[after] - back, place)
+
+
+def make_axis(samples: list[FloatArray], gap: float, longest: float) -> Axis:
+    """The map of one column; at most ``longest`` long, cut around the median if it must be."""
+    low, high = min(float(values.min()) for values in samples), max(float(values.max()) for values in samples)
+    starts, stops = np.array([low]), np.array([high])
+    if high - low > 8 * gap:
+        cell = gap / _CELLS_PER_GAP
+        cells = np.unique(np.floor((np.concatenate(samples) - low) / cell))
+        breaks = np.flatnonzero(np.diff(cells) > _CELLS_PER_GAP + 1)
+        starts = low + cell * cells[np.append(0, breaks + 1)]
+        stops = low + cell * (cells[np.append(breaks, len(cells) - 1)] + 1)
+    axis = Axis(starts, stops, np.append(0.0, np.cumsum(stops - starts + gap)[:-1]), gap)
+    if axis.length <= longest:
+        return axis
+    middle = float(np.median(np.concatenate(samples)))
+    return Axis(np.array([middle - longest / 2]), np.array([middle + longest / 2]), np.zeros(1), gap, cut=True)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Nodes at (start + k) * spacing in each column, in places of the axes; values of each group on them."""
+
+    spacing: float
+    start: tuple[int, ...]
+    counts: FloatArray  # (G, n_1, .., n_d)
+
+
+def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:
+    """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
+    d = samples[0].shape[1]
+    spacing = _SPACING[d] * float(sigmas.min())
+    longest = spacing * ((_MOST_CELLS / n_groups) ** (1 / d) - _ORDER)
+    axes = [make_axis([rows[:, a] for rows in samples], reach(float(sigmas.max()), lam), longest) for a in range(d)]
+    while d == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
+        spacing /= 2
+    return axes, spacing
+
+
+def spread(
+    places: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, axes: list[Axis], spacing: float
+) -> FloatArray:
+    """Rows to nodes by B-spline weights, (n_groups, n_1, .., n_d); places must lie within the axes."""
+    shape = tuple(int(axis.length / spacing) + _ORDER for axis in axes)
+    size = int(np.prod(shape))
+    kind: type[np.int32] | type[np.int64] = np.int32 if n_groups * size < 2**31 else np.int64
+    cell = np.array(groups, dtype=kind)
+    weights = []
+    for a, length in enumerate(shape):
+        position = places[:, a] / spacing
+        node = position.astype(cell.dtype)
+        position -= node
+        weights.append(spline_weights(position))
+        cell *= length
+        cell += node
+    even = bool(np.all(omega == omega[:1]))
+    strides = [int(np.prod(shape[a + 1 :])) for a in range(len(shape))]
+    total = np.zeros(n_groups * size)
+    for offsets in product(range(_ORDER), repeat=len(shape)):
+        weight = weights[0][offsets[0]]
+        for a in range(1, len(shape)):
+            weight = weight * weights[a][offsets[a]]
+        if not even:
+            weight = weight * omega
+        shift = sum(o * s for o, s in zip(offsets, strides, strict=True))
+        total[shift:] += np.bincount(cell, weight, minlength=total.size)[: total.size - shift]
+    if even:
+        total *= omega[:1].sum()
+    return total.reshape(n_groups, *shape)
+
+
+def finest(counts: FloatArray, spacing: float) -> Grid:
+    """The grid of ``spread`` counts: a row's first node is the one before the node it stands behind."""
+    return Grid(spacing, (-1,) * (counts.ndim - 1), counts)
+
+
+def coarsen(grid: Grid) -> Grid:
+    """The same rows on nodes twice as far apart, exactly, by the two-scale relation of B-splines."""
+    half = len(_TWO_SCALE) // 2
+    counts, starts = grid.counts, []
+    for a, start in enumerate(grid.start, start=1):
+        first, last = start - half, start + counts.shape[a] - 1 + half
+        low, high = -(-first // 2), last // 2  # coarse nodes that any fine node reaches
+        padding = [(0, 0)] * counts.ndim
+        before = start - (2 * low - half)
+        padding[a] = (before, 2 * high + half - (start + counts.shape[a] - 1))
+        padded = np.moveaxis(np.pad(counts, padding), a, -1)
+        n = high - low + 1
+        coarse = sum(w * padded[..., j : j + 2 * n - 1 : 2] for j, w in enumerate(_TWO_SCALE))
+        counts = np.moveaxis(np.asarray(coarse), -1, a)
+        starts.append(low)
+    return Grid(2 * grid.spacing, tuple(starts), counts)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """Characteristic functions of all groups at the frequencies one octave of sigmas needs."""
+
+    frequencies: tuple[FloatArray, ...]  # per axis, the last one non-negative
+    squared: FloatArray  # (m,) |w|^2 of the box of frequencies
+    measure: FloatArray  # (m,) weights of the integral, (2 pi)^-d dw, doubled where only one of +-w is kept
+    values: ComplexArray  # (G, m)
+    origin: FloatArray  # (d,) place of the first node
+    spacing: float
+    pad: float
+
+    def filters(self, sigma: float, lams: FloatArray) -> FloatArray:
+        """F of E11, (L, m)."""
+        return np.asarray(1.0 / (1.0 + np.multiply.outer(lams, np.exp(0.5 * sigma**2 * self.squared))))
+
+    def transfer(self) -> FloatArray:
+        """The splines' own transform at the frequencies, (m,)."""
+        return _box([np.sinc(w * self.spacing / (2 * np.pi)) ** _ORDER for w in self.frequencies])
+
+
+def transform(grid: Grid, sigmas: FloatArray, lam: float) -> Transform:
+    """Transform all groups on a grid padded so that no kernel of these sigmas (lam the smallest) wraps around."""
+    pad = reach(float(sigmas.max()), lam)
+    highest = np.sqrt(2.0 * np.log(1.0 / (_FILTER_TOLERANCE * min(lam, 1.0)))) / sigmas.min()
+    d = grid.counts.ndim - 1
+    shape = [
+        next_fast_len(n + int(pad / grid.spacing) + 1, real=a == d - 1) for a, n in enumerate(grid.counts.shape[1:])
+    ]
+    steps = [2 * np.pi / (n * grid.spacing) for n in shape]
+    tops = [min(int(highest / step) + 1, (n - 1) // 2) for step, n in zip(steps, shape, strict=True)]
+    indices = [np.r_[0 : top + 1, -top:0] for top in tops[:-1]] + [np.arange(tops[-1] + 1)]
+    frequencies = tuple(step * index for step, index in zip(steps, indices, strict=True))
+    kind = np.complex64 if d == 3 else np.complex128  # three columns need the memory more than the digits
+    values = np.empty((len(grid.counts), int(np.prod([len(w) for w in frequencies]))), dtype=kind)
+    found = Transform(
+        frequencies=frequencies,
+        squared=_box([np.square(w) for w in frequencies], np.add),
+        measure=_box([np.ones(len(w)) for w in frequencies[:-1]] + [np.where(frequencies[-1] > 0, 2.0, 1.0)])
+        / np.prod([n * grid.spacing for n in shape]),
+        values=values,
+        origin=np.array(grid.start) * grid.spacing,
+        spacing=grid.spacing,
+        pad=pad,
+    )
+    transfer = found.transfer()
+    for g, counts in enumerate(grid.counts):
+        values[g] = rfftn(counts, s=shape)[np.ix_(*indices)].ravel() / transfer
+    return found
+
+
+def _box(parts: list[FloatArray], combine: np.ufunc = np.multiply) -> FloatArray:
+    """Outer combination of one array per axis, flattened."""
+    result = parts[0]
+    for part in parts[1:]:
+        result = combine.outer(result, part)
+    return np.asarray(result).ravel()
+
+
+def own_power(places: FloatArray, squares: FloatArray, of: Transform) -> FloatArray:
+    """Sum of omega_i^2 |spread row i|^2 over the squared transfer, (m,): it stands for sum omega^2 in E13.
+
+    A row's power is a cosine series in w with the autocorrelation of its spline weights as coefficients.
+    """
+    correlations = []  # per axis (4, k)
+    for a in range(places.shape[1]):
+        position = places[:, a] / of.spacing
+        weights = spline_weights(position - np.floor(position))
+        lags = [sum(weights[j] * weights[j + lag] for j in range(_ORDER - lag)) for lag in range(_ORDER)]
+        correlations.append(np.array(lags))
+    power = np.zeros(len(of.squared))
+    cosines = [
+        [np.full(len(w), 1.0) if lag == 0 else 2.0 * np.cos(lag * w * of.spacing) for lag in range(_ORDER)]
+        for w in of.frequencies
+    ]
+    for combination in product(range(_ORDER), repeat=len(correlations)):
+        coefficient = squares.copy()
+        for a, lag in enumerate(combination):
+            coefficient = coefficient * correlations[a][lag]
+        power += coefficient.sum() * _box([cosines[a][lag] for a, lag in enumerate(combination)])
+    return power / np.square(of.transfer())
+
+
+def holdout_scores(
+    of: Transform, sigma: float, lams: FloatArray, train: ComplexArray, holdout: ComplexArray
+) -> FloatArray:
+    """E14 for every lam and fold, (L, k); train and holdout are (k, m)."""
+    within = (train.real**2 + train.imag**2) * of.measure
+    across = (train.real * holdout.real + train.imag * holdout.imag) * of.measure
+    filters = of.filters(sigma, lams)  # (L, m)
+    return np.asarray(np.square(filters) @ within.T - 2.0 * filters @ across.T)
+
+
+def quadratic_forms(of: Transform, sigma: float, lam: float, curve: ComplexArray, noise: FloatArray) -> Forms:
+    """The twins of E4 to E7 of a curve with transform (m,); ``noise`` (m,) is the power E13 takes off."""
+    filters = of.filters(sigma, np.array([lam]))[0]
+    power = (curve.real**2 + curve.imag**2) * of.measure
+    plain, square = float(filters @ power), float(np.square(filters) @ power)
+    return Forms(plain, plain - square, float((2 * filters - filters**2) @ (noise * of.measure)))
+
+
+def evaluate(of: Transform, sigma: float, lam: float, curve: ComplexArray, places: FloatArray) -> FloatArray:
+    """The curve's inverse transform at places on the axes, (k,); one matrix product per axis."""
+    coefficients = of.filters(sigma, np.array([lam]))[0] * of.measure * curve
+    box = coefficients.reshape([len(w) for w in of.frequencies])
+    phases = [np.exp(1j * np.outer(places[:, a] - of.origin[a], w)) for a, w in enumerate(of.frequencies)]
+    rest = phases[-1] @ box.reshape(-1, box.shape[-1]).T  # (k, n_1 * .. * n_(d-1))
+    for a in range(len(phases) - 2, -1, -1):
+        rest = rest.reshape(len(places), -1, box.shape[a])
+        rest = np.einsum("kra,ka->kr", rest, phases[a])
+    return np.asarray(rest.real.reshape(len(places)))

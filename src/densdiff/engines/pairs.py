@@ -1,0 +1,120 @@
+"""Pair distances in tiles that stay in cache, counted into histograms or put through a radial kernel.
+
+Never an N x N array. Tiles of one group of rows belong to one task; tasks run on all cores and are added in order, so
+the answer does not depend on how many there are.
+"""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.kernel import squared_distances
+from densdiff.core.pairs import Bins, RadialTable, look_up
+from densdiff.core.scaling import FloatArray
+
+_TILE = 1 << 16  # distances at a time: half a megabyte
+_PARALLEL_ROWS = 2000
+
+
+def pair_histograms(
+    rows: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], bins: Bins, *, direct: bool
+) -> FloatArray:
+    """Sum of omega_i omega_j over ordered pairs i != j by groups and distance, (G, G, bins), linear weights in a bin.
+
+    ``groups`` must be sorted.
+    """
+    n_groups = int(groups[-1]) + 1
+    bounds = np.searchsorted(groups, np.arange(n_groups + 1))
+    starts = np.repeat(omega[bounds[:-1]], np.diff(bounds))
+    even = bool(np.all(omega == starts))  # one weight per group: count first, weigh once
+
+    def task(g: int) -> FloatArray:
+        return _one_group(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
+
+    if len(rows) < _PARALLEL_ROWS:
+        upper = np.array([task(g) for g in range(n_groups)])
+    else:
+        with ThreadPoolExecutor(os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) as pool:
+            upper = np.array(list(pool.map(task, range(n_groups))))
+    if even:
+        upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
+    return np.asarray(upper + upper.transpose(1, 0, 2))
+
+
+def _one_group(
+    rows: FloatArray,
+    omega: FloatArray,
+    groups: npt.NDArray[np.intp],
+    bins: Bins,
+    members: range,
+    direct: bool,
+    even: bool,
+) -> FloatArray:
+    """Histograms of the pairs i < j with i in one group, by the group of j, (G, bins)."""
+    n_groups, width = int(groups[-1]) + 1, bins.count + 1
+    counts = np.zeros(n_groups * width)
+    for start, stop in _spans(members, len(rows)):
+        squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
+        squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf  # j <= i: to the bin that never counts
+        position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
+        position *= bins.per_root
+        np.minimum(position, bins.count - 1, out=position)
+        cell = position.astype(np.int32)
+        position -= cell  # now the fraction that goes to the next node
+        cell += (groups[start:] * width).astype(np.int32)
+        flat, fraction = cell.ravel(), position.ravel()
+        if even:
+            whole = np.asarray(np.bincount(flat, minlength=counts.size), dtype=np.float64)
+        else:
+            weights = np.multiply.outer(omega[start:stop], omega[start:]).ravel()
+            whole = np.bincount(flat, weights, minlength=counts.size)
+            fraction = fraction * weights
+        upper = np.bincount(flat, fraction, minlength=counts.size)
+        counts += whole - upper
+        counts[1:] += upper[:-1]
+    return counts.reshape(n_groups, width)[:, :-1]
+
+
+def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:
+    """Runs of rows whose tile against all later rows has about ``_TILE`` entries."""
+    start = members.start
+    while start < members.stop:
+        stop = min(members.stop, start + max(1, _TILE // (n - start)))
+        yield start, stop
+        start = stop
+
+
+def radial_sums(
+    points: FloatArray,
+    rows: FloatArray,
+    weights: FloatArray,
+    table: RadialTable,
+    lam_index: int,
+    sigma: float,
+    *,
+    direct: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Sums over rows of weight times the kernels of F and F^2 at each point, two arrays (k, c) for weights (N, c)."""
+    sums = np.empty((2, len(points), weights.shape[1]))
+    step = max(1, _TILE // len(rows))
+    for start in range(0, len(points), step):
+        for kind, kernel in enumerate(
+            kernel_block(points[start : start + step], rows, table, lam_index, sigma, direct=direct)
+        ):
+            sums[kind, start : start + step] = kernel @ weights
+    return sums[0], sums[1]
+
+
+def kernel_block(
+    points: FloatArray, rows: FloatArray, table: RadialTable, lam_index: int, sigma: float, *, direct: bool
+) -> tuple[FloatArray, FloatArray]:
+    """The kernels of F and F^2 between points and rows, two (k, N) arrays, at sigma but without its scale.
+
+    2 K_F - K_FF is the kernel of E12's two-sample statistic, for permutation tests and class balance.
+    """
+    distances = np.sqrt(squared_distances(points, rows, direct))
+    distances /= sigma
+    return look_up(table, lam_index, distances)

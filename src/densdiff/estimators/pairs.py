@@ -1,0 +1,117 @@
+"""The pairs solver: the paper's RKHS estimator exactly, in any number of columns, from pair distances (E15)."""
+
+import numpy as np
+
+from densdiff.core import kernel, pairs
+from densdiff.core.ridge import Forms
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import Folds
+from densdiff.engines.pairs import pair_histograms, radial_sums
+from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import FILTER_LAMS, Side
+
+_DIRECT_PAIRS = 200_000  # pairs times models: below it forms are summed pair by pair, right to 1e-11
+
+
+class PairsSolver:
+    """Histograms of pair distances by groups, made once; every model of every curve is a product with them.
+
+    Values leave out the factor (2 pi sigma^2)^(-d/2), which ``log_scales`` holds as a logarithm.
+    """
+
+    def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
+        lams = FILTER_LAMS if lams is None else lams
+        self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
+        self.lams = np.tile(lams, (len(sigmas), 1))
+        d = x.rows.shape[1]
+        self.log_scales = np.array([pairs.log_scale(sigma, d) for sigma in sigmas])
+        self._table = pairs.radial_table(d, lams)
+        groups = np.concatenate([folds.groups_x, folds.groups_y + folds.n_groups])
+        order = np.argsort(groups, kind="stable")
+        self._rows = np.concatenate([x.rows, y.rows])[order]
+        self._omega = np.concatenate([x.omega, y.omega])[order]
+        self._groups = groups[order]
+        self._mass = np.bincount(groups, np.concatenate([x.omega, y.omega]))
+        self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
+        radius = kernel.radius(self._rows)
+        self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), d)
+        self._bins = pairs.make_bins(sigmas, radius, self._table.reach)
+        self._histograms = pair_histograms(self._rows, self._omega, self._groups, self._bins, direct=self._direct)
+
+    def _weights(self, side: Side, of_x: FloatArray, of_y: FloatArray) -> FloatArray:
+        """Weights of all groups from weights of each sample's groups, (.., G)."""
+        return np.concatenate([side.x * of_x, side.y * of_y], axis=-1)
+
+    def scores(self, side: Side) -> FloatArray:
+        """E14 for every model and fold, times the scale, (S, L, k)."""
+        members, half = self.folds.members, self.folds.n_groups
+        mass_x, mass_y = self._mass[:half], self._mass[half:]
+        held = self._weights(side, members / (members @ mass_x)[:, None], members / (members @ mass_y)[:, None])
+        rest = 1.0 - members
+        train = self._weights(side, rest / (rest @ mass_x)[:, None], rest / (rest @ mass_y)[:, None])  # (k, G)
+        flat = self._histograms.reshape(-1, self._bins.count)  # (G * G, bins)
+        within = np.einsum("tg,th->tgh", train, train).reshape(len(train), -1) @ flat  # (k, bins)
+        across = np.einsum("tg,th->tgh", train, held).reshape(len(train), -1) @ flat
+        own = np.square(train) @ self._squares  # (k,)
+        table = np.empty((*self.lams.shape, len(train)))
+        for level, sigma in enumerate(self.sigmas):
+            plain, squared = pairs.binned_kernels(self._table, self._bins, float(sigma))
+            table[level] = squared @ within.T + np.outer(self._table.squared[:, 0], own) - 2.0 * plain @ across.T
+        return table
+
+    def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
+        """The twins of E4 to E7 (E15), times the scale."""
+        exact = len(models) * len(self._rows) ** 2 <= 2 * _DIRECT_PAIRS
+        sums = self._exact_sums if exact else self._binned_sums
+        ones_x = np.square(self.x.omega).sum()
+        ones_y = np.square(self.y.omega).sum()
+        found = []
+        for level, i in models:
+            (xx, xy, yy), (xx2, xy2, yy2) = sums(level, i)
+            peak, peak2 = self._table.plain[i, 0], self._table.squared[i, 0]
+            own = side.x**2 * ones_x + side.y**2 * ones_y
+            plain = side.x**2 * xx + 2 * side.x * side.y * xy + side.y**2 * yy + own * peak
+            square = side.x**2 * xx2 + 2 * side.x * side.y * xy2 + side.y**2 * yy2 + own * peak2
+            # the U-statistic leaves out i = j and divides each sample's own block by 1 - sum omega^2
+            blocks = side.x**2 * ones_x / (1 - ones_x) * (2 * xx - xx2) + side.y**2 * ones_y / (1 - ones_y) * (
+                2 * yy - yy2
+            )
+            correction = own * (2 * peak - peak2) - blocks
+            found.append(Forms(float(plain), float(plain - square), float(correction)))
+        return found
+
+    def _binned_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
+        """Weighted sums of both kernels over pairs i != j within X, across and within Y: two of (3,)."""
+        half = self.folds.n_groups
+        blocks = self._histograms
+        parts = np.array(
+            [
+                blocks[:half, :half].sum(axis=(0, 1)),
+                blocks[:half, half:].sum(axis=(0, 1)),
+                blocks[half:, half:].sum(axis=(0, 1)),
+            ]
+        )  # (3, bins)
+        plain, squared = pairs.binned_kernels(self._table, self._bins, float(self.sigmas[level]))
+        return parts @ plain[i], parts @ squared[i]
+
+    def _exact_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
+        """The same from every pair, without bins."""
+        of_x = self._groups < self.folds.n_groups
+        weights = np.column_stack([self._omega * of_x, self._omega * ~of_x])  # (N, 2)
+        sums = radial_sums(
+            self._rows, self._rows, weights, self._table, i, float(self.sigmas[level]), direct=self._direct
+        )
+        found = []
+        for values, peak in zip(sums, (self._table.plain[i, 0], self._table.squared[i, 0]), strict=True):
+            totals = weights.T @ values  # (2, 2)
+            own = np.square(weights).sum(axis=0) * peak
+            found.append(np.array([totals[0, 0] - own[0], totals[0, 1], totals[1, 1] - own[1]]))
+        return found[0], found[1]
+
+    def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve at points in inner units, times the scale, (k,)."""
+        level, i = model
+        sigma = float(self.sigmas[level])
+        weights = np.where(self._groups < self.folds.n_groups, side.x, side.y) * self._omega
+        direct = self._direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
+        return radial_sums(points, self._rows, weights[:, None], self._table, i, sigma, direct=direct)[0][:, 0]

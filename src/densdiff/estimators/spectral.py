@@ -1,0 +1,115 @@
+"""The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns."""
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core import spectral
+from densdiff.core.ridge import Forms
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import Folds
+from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import FILTER_LAMS, Side
+
+MOST_COLUMNS = 3
+_POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
+
+
+class SpectralSolver:
+    """Transforms of all groups (E11), one for each octave of sigmas, from a single pass over the rows."""
+
+    def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
+        lams = FILTER_LAMS if lams is None else lams
+        self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
+        self.lams = np.tile(lams, (len(sigmas), 1))
+        self.log_scales = np.zeros(len(sigmas))
+        lam = float(lams.min())
+        self._axes, spacing = spectral.plan([x.rows, y.rows], sigmas, lam, 2 * folds.n_groups)
+        self.n_outside = 0
+        counts = [self._spread(s, g, spacing) for s, g in ((x, folds.groups_x), (y, folds.groups_y))]
+        self._mass = [np.bincount(g, s.omega) for s, g in ((x, folds.groups_x), (y, folds.groups_y))]
+        grid = spectral.finest(np.concatenate(counts), spacing)
+        self._octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)  # (S,)
+        self._transforms: dict[int, spectral.Transform] = {}
+        for octave in range(self._octaves.max() + 1):
+            chosen = sigmas[self._octaves == octave]
+            if chosen.size:
+                self._transforms[octave] = spectral.transform(grid, chosen, lam)
+            if octave < self._octaves.max():
+                grid = spectral.coarsen(grid)
+        self._noise: dict[int, list[FloatArray]] = {}
+
+    def _places(self, rows: FloatArray) -> FloatArray:
+        return np.column_stack([axis.apply(rows[:, a]) for a, axis in enumerate(self._axes)])
+
+    def _within(self, places: FloatArray, margin: float) -> npt.NDArray[np.bool_]:
+        lengths = np.array([axis.length for axis in self._axes])
+        return np.asarray(((places >= -margin) & (places <= lengths + margin)).all(axis=1))
+
+    def _spread(self, sample: Sample, groups: npt.NDArray[np.intp], spacing: float) -> FloatArray:
+        """One sample on the finest grid. Rows too far out for it meet no other row; they are counted and left out."""
+        places, omega = self._places(sample.rows), sample.omega
+        if any(axis.cut for axis in self._axes):
+            kept = self._within(places, 0.0)
+            self.n_outside += int((~kept).sum())
+            places, omega, groups = places[kept], omega[kept], groups[kept]
+        return spectral.spread(places, omega, groups, self.folds.n_groups, self._axes, spacing)
+
+    def _of(self, level: int) -> spectral.Transform:
+        return self._transforms[int(self._octaves[level])]
+
+    def scores(self, side: Side) -> FloatArray:
+        """E14 for every model and fold, (S, L, k)."""
+        members, half = self.folds.members, self.folds.n_groups
+        table = np.empty((*self.lams.shape, len(members)))
+        for octave, of in self._transforms.items():
+            train, holdout = np.zeros((2, len(members), of.values.shape[1]), dtype=of.values.dtype)
+            for weight, mass, values in zip(side, self._mass, (of.values[:half], of.values[half:]), strict=True):
+                if weight != 0:
+                    for part, chosen in ((train, 1.0 - members), (holdout, members)):
+                        part += (chosen * (weight / (chosen @ mass))[:, None]).astype(values.real.dtype) @ values
+            for level in np.flatnonzero(self._octaves == octave):
+                table[level] = spectral.holdout_scores(of, self.sigmas[level], self.lams[level], train, holdout)
+        return table
+
+    def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
+        """The twins of E4 to E7 (E12, E13)."""
+        found = []
+        for level, i in models:
+            of = self._of(level)
+            noise = sum(w**2 * part for w, part in zip(side, self._noise_of(level), strict=True))
+            curve = self._curve(side, of)
+            found.append(
+                spectral.quadratic_forms(of, float(self.sigmas[level]), self.lams[level, i], curve, np.asarray(noise))
+            )
+        return found
+
+    def _curve(self, side: Side, of: spectral.Transform) -> spectral.ComplexArray:
+        half = self.folds.n_groups
+        return np.asarray(side.x * of.values[:half].sum(axis=0) + side.y * of.values[half:].sum(axis=0))
+
+    def _noise_of(self, level: int) -> list[FloatArray]:
+        """Expected power of each sample's noise at the frequencies of a level (E13); kept once made."""
+        octave = int(self._octaves[level])
+        if octave not in self._noise:
+            of = self._transforms[octave]
+            self._noise[octave] = []
+            for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
+                step = -(-len(sample.rows) // _POWER_ROWS)
+                squares = np.square(sample.omega[::step])
+                total = np.square(sample.omega).sum()
+                own = spectral.own_power(self._places(sample.rows[::step]), squares * (total / squares.sum()), of)
+                power = np.square(np.abs(self._curve(side, of)))
+                self._noise[octave].append((own - total * power) / (1.0 - total))
+        return self._noise[octave]
+
+    def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
+        level, i = model
+        of = self._of(level)
+        places = self._places(points)
+        near = self._within(places, of.pad / 2)
+        values = np.zeros(len(points))
+        curve = self._curve(side, of)
+        for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // 1024) or 1):
+            values[block] = spectral.evaluate(of, float(self.sigmas[level]), self.lams[level, i], curve, places[block])
+        return values
