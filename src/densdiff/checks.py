@@ -49,7 +49,7 @@ class Pair:
 
     x: FloatArray  # (n, d)
     y: FloatArray  # (m, d)
-    weights_x: FloatArray  # (n,)
+    weights_x: FloatArray  # (n,); a broadcast 1.0 without weights
     weights_y: FloatArray  # (m,)
     names: tuple[str, ...]
     notes: tuple[str, ...]
@@ -80,7 +80,7 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
         shapes = f"X {x.shape}, Y {y.shape}"
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
     copies = _copies(x, y, notes)
-    varying = ~((x == x[0]).all(axis=0) & (y == x[0]).all(axis=0))
+    varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
     notes += _tie_notes(x, y, names, copies)
     return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies)
 
@@ -363,8 +363,8 @@ def _located(data: Any, names: tuple[str, ...], where: str) -> FloatArray:
 
 
 def _floats(table: _Table, names: Sequence[str], notes: list[str], other: _Table | None = None) -> FloatArray:
-    """The table as a finite C-ordered float64 matrix of our own, or the first obstacle as an error."""
-    found = np.empty((table.shape[0], len(table.columns)))
+    """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
+    found = np.empty((table.shape[0], len(table.columns)), order="F")
     labels = [f"column {_shown(name)} of {table.where}" if name else table.where for name in names]
     for j, (column, label) in enumerate(zip(table.columns, labels, strict=True)):
         if column.kind != "numbers":
@@ -376,6 +376,8 @@ def _floats(table: _Table, names: Sequence[str], notes: list[str], other: _Table
         if column.largest > _EXACT:
             text = f"integers up to {column.largest} are beyond 2**53, where float64 skips whole numbers"
             warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+    if np.isfinite(found).all():
+        return found
     for bad, what in ((np.isnan, "missing"), (np.isinf, "infinite")):
         if (counts := bad(found).sum(axis=0)).any():
             j = int(np.flatnonzero(counts)[0])
@@ -425,7 +427,7 @@ def _parses(value: Any) -> bool:
 def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray, FloatArray]:
     """The rows of positive weight and their weights."""
     if weights is None:
-        return sample, np.ones(len(sample))
+        return sample, np.broadcast_to(1.0, len(sample))
     name = f"weights_{where.lower()}"
     table = _table(weights, name)
     if len(table.shape) != 1:
@@ -445,11 +447,19 @@ def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray,
     return (sample, found) if kept.all() else (sample[kept], found[kept])
 
 
+def _varies(x: FloatArray, y: FloatArray) -> bool:
+    """Whether a column holds more than one value; a look at the ends settles it for almost all."""
+    ends_equal = x[0] == x[-1] == y[0] == y[-1]
+    return not (ends_equal and bool((x == x[0]).all()) and bool((y == x[0]).all()))
+
+
 def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
     """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows."""
     same = np.array_equal(x, y)
     copies = 1
-    if x.size + y.size <= _HASH_ENTRIES:
+    # the first row settles most cases: it must occur again for either question to arise
+    again = (x[1:, 0] == x[0, 0]).any() or (len(x) == len(y) and (y[:, 0] == x[0, 0]).any())
+    if again and x.size + y.size <= _HASH_ENTRIES:
         hash_x, hash_y = _row_hashes(x), _row_hashes(y)
         same = np.array_equal(hash_x, hash_y)
         times = [np.unique(hashes, return_counts=True)[1] for hashes in (hash_x, hash_y)]

@@ -48,13 +48,13 @@ def _reduced(
         inner = (rows if len(keep) == rows.shape[1] else rows[:, keep]) - shift
         inner *= np.ldexp(1.0, -half)
         inner *= np.ldexp(1.0, half - exponent)
-    return np.ascontiguousarray(inner)
+    return inner
 
 
 def pooled_scaling(
     x: FloatArray, y: FloatArray, omega_x: FloatArray, omega_y: FloatArray, standardize: bool
-) -> Scaling:
-    """Scaling by the pooled mean and deviation (ddof 0), blind to the labels (DESIGN 1.5).
+) -> tuple[Scaling, FloatArray, FloatArray]:
+    """Scaling by the pooled mean and deviation (ddof 0), blind to the labels (DESIGN 1.5), and both samples scaled.
 
     ``omega`` are row weights that sum to 1 in each sample; a sample counts with its number of rows. Sums over
     the two samples are added last, so swapping them changes no bit.
@@ -69,16 +69,28 @@ def pooled_scaling(
     exponent = np.frexp(high / 2 - low / 2)[1]
     if not standardize:
         exponent = np.full_like(exponent, exponent.max())
-    total = len(x) + len(y)
-    inner = [_reduced(rows, keep, shift, exponent) for rows in (x, y)]
-    mean = (len(x) * (omega_x @ inner[0]) + len(y) * (omega_y @ inner[1])) / total
+    inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
+    share = len(x) / (len(x) + len(y))
+    mean = share * _mean(inner_x, omega_x) + (1.0 - share) * _mean(inner_y, omega_y)
+    inner_x -= mean
+    inner_y -= mean
     deviation = np.ones_like(mean)
     if standardize:
-        squares = [omega @ np.square(rows - mean) for omega, rows in zip((omega_x, omega_y), inner, strict=True)]
-        deviation = np.sqrt((len(x) * squares[0] + len(y) * squares[1]) / total)
-        deviation[deviation == 0] = 1.0
+        variance = share * _mean(inner_x, omega_x, 2) + (1.0 - share) * _mean(inner_y, omega_y, 2)
+        deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
+        inner_x /= deviation
+        inner_y /= deviation
     unit = 1.0 if standardize else float(np.ldexp(1.0, int(exponent[0])))
-    return Scaling(keep, shift, exponent, mean, deviation, unit)
+    return Scaling(keep, shift, exponent, mean, deviation, unit), inner_x, inner_y
+
+
+def _mean(rows: FloatArray, omega: FloatArray, power: int = 1) -> FloatArray:
+    """Weighted mean of the rows' powers, (d,)."""
+    if omega.strides == (0,):  # one weight for all rows, broadcast
+        columns = rows.T if power == 1 else (column * column for column in rows.T)
+        return np.array([float(column.sum()) for column in columns]) * float(omega[0])
+    found: FloatArray = omega @ rows**power
+    return found
 
 
 def log_kernel_volume(sigma: float, d: int) -> float:

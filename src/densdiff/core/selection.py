@@ -11,9 +11,10 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
 
-IntArray = npt.NDArray[np.intp]
+IntArray = npt.NDArray[np.integer]
 
-REPEATS = 2  # four were no better in benchmarks/accuracy.py
+REPEATS = 2  # partitions into folds of small samples; four were no better in benchmarks/accuracy.py
+_SMALL = 10_000
 _TEMPERATURE = 0.25  # of the best model's standard error: measured in benchmarks/accuracy.py
 _NEGLIGIBLE = 1e-3
 _DISTINCT_RUNS = 4096
@@ -30,8 +31,8 @@ def deal(seed: int, n: int, groups: int) -> IntArray:
     Beyond a few thousand runs the pattern is repeated: a draw per row would cost more than all else on a million rows.
     """
     runs = min(-(-n // groups), _DISTINCT_RUNS)
-    pattern = np.random.default_rng([seed, 0]).permuted(np.tile(np.arange(groups), (runs, 1)), axis=1)
-    return np.resize(pattern, n)
+    numbers = np.arange(groups, dtype=np.min_scalar_type(groups))  # small integers: a million rows are many
+    return np.resize(np.random.default_rng([seed, 0]).permuted(np.tile(numbers, (runs, 1)), axis=1), n)
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,9 @@ class Folds:
 
 def draw_folds(seed: int, n: int, m: int, folds: int) -> Folds:
     """Folds for n and m rows (``folds`` at most the smaller), drawn from the seed and the row indices alone."""
-    groups = min(REPEATS * folds, n, m)
-    repeats = 1 if groups == folds else REPEATS
+    repeats = REPEATS if n + m <= _SMALL else 1
+    groups = min(repeats * folds, n, m)
+    repeats = 1 if groups == folds else repeats
     random = np.random.default_rng([seed, 1])
     labels = [np.arange(groups) % folds] + [random.permutation(groups) % folds for _ in range(repeats - 1)]
     members = np.concatenate([label == np.arange(folds)[:, None] for label in labels]).astype(np.float64)

@@ -5,6 +5,7 @@ splines' two-scale relation. The splines' transfer function is divided out of ev
 does to the terms i = j is known exactly, so debiasing stays right.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,11 +21,15 @@ ComplexArray = npt.NDArray[np.complexfloating]
 
 _WRAP_TOLERANCE = 1e-5  # of a kernel's peak, at the distance over which a periodic grid would let samples meet
 _FILTER_TOLERANCE = 1e-8  # frequencies at which every filter is below this are left out
-_SPACING = {1: 0.25, 2: 0.25, 3: 0.35}  # of the grid in sigmas, by the number of columns
+_SPACING = {1: 0.25, 2: 0.25, 3: 0.3}  # of the grid in sigmas, by the number of columns
 _ORDER = 4  # of the splines: a row touches this many nodes in each column
+_CUBICS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6  # weights by powers of r
 _TWO_SCALE = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 8
-_FINE_CELLS = 1 << 17  # up to this many of all groups the grid of one column is refined: it costs nothing
+_FINE_CELLS = 1 << 16  # up to this many of all groups the grid of one column is refined: it costs nothing
 _MOST_CELLS = 1 << 24  # of all groups: 128 MiB
+_AT_ONCE = 1 << 20  # cells of one call of the fast Fourier transform
+_BLOCK_ROWS = 1 << 15
+_CACHED_NODES = 1 << 16
 _CELLS_PER_GAP = 16
 
 
@@ -35,14 +40,7 @@ def reach(sigma: float, lam: float) -> float:
 
 def spline_weights(r: FloatArray) -> list[FloatArray]:
     """Weights of a row at r between nodes 0 and 1 for the nodes -1, 0, 1 and 2."""
-    s = 1.0 - r
-    first, last = s * s * s, r * r * r
-    first /= 6.0
-    last /= 6.0
-    second = r * r
-    second *= 0.5 * r - 1.0
-    second += 2.0 / 3.0
-    return [first, second, 1.0 - first - second - last, last]
+    return [((a3 * r + a2) * r + a1) * r + a0 for a0, a1, a2, a3 in _CUBICS]
 
 
 @dataclass(frozen=True)
@@ -112,36 +110,91 @@ def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: in
     return axes, spacing
 
 
+def places_of(columns: Iterable[FloatArray], axes: list[Axis]) -> FloatArray:
+    """Columns of rows or points as places on the axes, (k, d)."""
+    return np.array([axis.apply(column) for column, axis in zip(columns, axes, strict=True)]).T
+
+
+def within(places: FloatArray, axes: list[Axis], margin: float) -> npt.NDArray[np.bool_]:
+    """Which places lie on the axes or at most ``margin`` off their ends, (k,)."""
+    lengths = np.array([axis.length for axis in axes])
+    return np.asarray(((places >= -margin) & (places <= lengths + margin)).all(axis=1))
+
+
 def spread(
-    places: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, axes: list[Axis], spacing: float
-) -> FloatArray:
-    """Rows to nodes by B-spline weights, (n_groups, n_1, .., n_d); places must lie within the axes."""
+    rows: FloatArray,
+    omega: FloatArray,
+    groups: npt.NDArray[np.integer],
+    n_groups: int,
+    axes: list[Axis],
+    spacing: float,
+) -> tuple[FloatArray, int]:
+    """Rows to nodes by B-spline weights, (n_groups, n_1, .., n_d), and the number of rows too far out for the axes.
+
+    Those are left out: so far out they meet no other row. The nodes of all groups are filled at once if they stay in
+    cache, else group by group.
+    """
     shape = tuple(int(axis.length / spacing) + _ORDER for axis in axes)
     size = int(np.prod(shape))
-    kind: type[np.int32] | type[np.int64] = np.int32 if n_groups * size < 2**31 else np.int64
-    cell = np.array(groups, dtype=kind)
-    weights = []
+    together = n_groups * size <= _CACHED_NODES
+    order = np.arange(len(groups)) if together else np.argsort(groups, kind="stable")
+    ends = [len(groups)] if together else np.cumsum(np.bincount(groups, minlength=n_groups)).tolist()
+    counts = np.zeros((len(ends), n_groups * size if together else size))
+    weigh = None if np.all(omega == omega[0]) else omega
+    block = max(_BLOCK_ROWS, 4 * counts.shape[1])
+    outside = 0
+    for task, (first, last) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        for start in range(first, last, block):
+            chosen: slice | npt.NDArray[np.intp] = slice(start, min(start + block, last))
+            chosen = chosen if together else order[chosen]
+            places = places_of([rows[:, a][chosen] for a in range(len(axes))], axes)
+            part = np.array(groups[chosen] if together else np.zeros(len(places)), dtype=np.int32)
+            weights = None if weigh is None else weigh[chosen]
+            if any(axis.cut for axis in axes):
+                kept = within(places, axes, 0.0)
+                outside += int(np.count_nonzero(~kept))
+                places, part, weights = places[kept], part[kept], None if weights is None else weights[kept]
+            _add_to_nodes(counts[task], places, part, weights, spacing, shape)
+    return counts.reshape(n_groups, *shape) * (omega[0] if weigh is None else 1.0), outside
+
+
+def _add_to_nodes(
+    total: FloatArray,
+    places: FloatArray,
+    cell: npt.NDArray[np.int32],
+    omega: FloatArray | None,
+    spacing: float,
+    shape: tuple[int, ...],
+) -> None:
+    """Add the rows' spline weights to the flat nodes; ``cell`` comes as each row's grid and goes as its first node.
+
+    Along the last column the weights are cubics in the position r between nodes, so sums of r^0 .. r^3 are gathered
+    and turned into weights once for all rows of a node.
+    """
+    lead: list[list[FloatArray]] = []
     for a, length in enumerate(shape):
-        position = places[:, a] / spacing
-        node = position.astype(cell.dtype)
-        position -= node
-        weights.append(spline_weights(position))
+        r = places[:, a] / spacing
+        node = r.astype(np.int32)
+        r -= node
+        if a < len(shape) - 1:
+            lead.append(spline_weights(r))
         cell *= length
         cell += node
-    even = bool(np.all(omega == omega[:1]))
+    squared = r * r
+    powers = [None, r, squared, squared * r]
     strides = [int(np.prod(shape[a + 1 :])) for a in range(len(shape))]
-    total = np.zeros(n_groups * size)
-    for offsets in product(range(_ORDER), repeat=len(shape)):
-        weight = weights[0][offsets[0]]
-        for a in range(1, len(shape)):
-            weight = weight * weights[a][offsets[a]]
-        if not even:
-            weight = weight * omega
-        shift = sum(o * s for o, s in zip(offsets, strides, strict=True))
-        total[shift:] += np.bincount(cell, weight, minlength=total.size)[: total.size - shift]
-    if even:
-        total *= omega[:1].sum()
-    return total.reshape(n_groups, *shape)
+    for offsets in product(range(_ORDER), repeat=len(lead)):
+        weight = omega
+        for of_axis, o in zip(lead, offsets, strict=True):
+            weight = of_axis[o] if weight is None else weight * of_axis[o]
+        sums = np.array([np.bincount(cell, _product(weight, power), minlength=total.size) for power in powers])
+        shift = sum(o * s for o, s in zip(offsets, strides[:-1], strict=True))
+        for o, values in enumerate(_CUBICS @ sums):
+            total[shift + o :] += values[: total.size - shift - o]
+
+
+def _product(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
+    return b if a is None else a if b is None else a * b
 
 
 def finest(counts: FloatArray, spacing: float) -> Grid:
@@ -213,8 +266,11 @@ def transform(grid: Grid, sigmas: FloatArray, lam: float) -> Transform:
         pad=pad,
     )
     transfer = found.transfer()
-    for g, counts in enumerate(grid.counts):
-        values[g] = rfftn(counts, s=shape)[np.ix_(*indices)].ravel() / transfer
+    chosen = np.ix_(*indices)
+    at_once = max(1, _AT_ONCE // int(np.prod(shape)))  # groups: few calls on small grids, little memory on large ones
+    for first in range(0, len(values), at_once):
+        spectra = rfftn(grid.counts[first : first + at_once], s=shape, axes=range(1, d + 1))
+        values[first : first + at_once] = spectra[:, *chosen].reshape(-1, values.shape[1]) / transfer
     return found
 
 

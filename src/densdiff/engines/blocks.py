@@ -12,7 +12,7 @@ BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 c
 def group_sums(
     rows: FloatArray,
     weights: FloatArray,
-    groups: npt.NDArray[np.intp],
+    groups: npt.NDArray[np.integer],
     centers: FloatArray,
     sigmas: FloatArray,
     *,
@@ -34,7 +34,7 @@ def group_sums(
         stop = start + len(chosen)
         block_weights = weights[chosen]
         squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
-        first, last = groups[chosen[0]], groups[chosen[-1]]
+        first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
         for level, psi in enumerate(features(squared, sigmas)):
             for g, low, high in cuts:

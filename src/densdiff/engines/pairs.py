@@ -66,12 +66,11 @@ def _one_group(
         position -= cell  # now the fraction that goes to the next node
         cell += (groups[start:] * width).astype(np.int32)
         flat, fraction = cell.ravel(), position.ravel()
-        if even:
-            whole = np.asarray(np.bincount(flat, minlength=counts.size), dtype=np.float64)
-        else:
+        weights = None
+        if not even:
             weights = np.multiply.outer(omega[start:stop], omega[start:]).ravel()
-            whole = np.bincount(flat, weights, minlength=counts.size)
             fraction = fraction * weights
+        whole = np.bincount(flat, weights, minlength=counts.size)
         upper = np.bincount(flat, fraction, minlength=counts.size)
         counts += whole - upper
         counts[1:] += upper[:-1]

@@ -15,7 +15,7 @@ from densdiff.estimators.pairs import PairsSolver
 from densdiff.estimators.prepared import Prepared, prepare
 from densdiff.estimators.results import DistanceResult
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Solver
-from densdiff.estimators.spectral import SpectralSolver
+from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
 
@@ -23,11 +23,15 @@ _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
 
 
-def automatic_solver(data: Prepared) -> str:
-    """The solver of "auto" for these samples."""
-    if len(data.x.rows) + len(data.y.rows) <= _PAIRS_ROWS:
-        return "pairs"
-    return "centers"
+def automatic_solver(d: int, rows: int) -> str:
+    """The solver of "auto" for d varying columns and so many rows of both samples together.
+
+    Spectral and pairs are the same estimator; the grid costs least in one or two columns and grows slowly with the
+    rows, pairs do not mind columns. Centers remain where neither fits.
+    """
+    if d <= 2 or (d <= MOST_COLUMNS and rows > _PAIRS_ROWS):
+        return "spectral"
+    return "pairs" if rows <= _PAIRS_ROWS else "centers"
 
 
 class LSDD(BaseEstimator):
@@ -126,6 +130,11 @@ class LSDD(BaseEstimator):
         if self.solver != "auto":
             if self.centers is not None and self.solver != "centers":
                 raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
+            if self.solver == "spectral" and self._data.x.rows.shape[1] > MOST_COLUMNS:
+                raise InputError(
+                    f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are "
+                    f"{self._data.x.rows.shape[1]}; use solver='pairs' or 'auto'"
+                )
             return self.solver
         if self.centers is not None:
             return "centers"
@@ -133,7 +142,7 @@ class LSDD(BaseEstimator):
             raise InputError(
                 "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
             )
-        return automatic_solver(self._data)
+        return automatic_solver(self._data.x.rows.shape[1], len(self._data.x.rows) + len(self._data.y.rows))
 
     def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> Solver:
         data = self._data

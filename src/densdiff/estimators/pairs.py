@@ -26,7 +26,7 @@ class PairsSolver:
         d = x.rows.shape[1]
         self.log_scales = np.array([pairs.log_scale(sigma, d) for sigma in sigmas])
         self._table = pairs.radial_table(d, lams)
-        groups = np.concatenate([folds.groups_x, folds.groups_y + folds.n_groups])
+        groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
         order = np.argsort(groups, kind="stable")
         self._rows = np.concatenate([x.rows, y.rows])[order]
         self._omega = np.concatenate([x.omega, y.omega])[order]

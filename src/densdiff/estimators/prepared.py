@@ -8,7 +8,7 @@ from densdiff import checks
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
 
-_LADDER_ROWS = 600  # pairs of this many rows tell the quantiles of the pair distances
+_LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Sample:
     """One sample in inner units, with row weights that sum to 1."""
 
     rows: FloatArray  # (n, d)
-    omega: FloatArray  # (n,)
+    omega: FloatArray  # (n,); one broadcast number without weights
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Prepared:
 def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
     """Scale, seed and deal the rows of a checked pair."""
     seed = checks.seed(random_state)
-    omega_x, omega_y = (weights / weights.sum() for weights in (pair.weights_x, pair.weights_y))
-    scaling = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize)
+    omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
+    scaling, inner_x, inner_y = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize)
     copy_x, copy_y = (_copy_index(rows, pair.copies) for rows in (pair.x, pair.y))
     units_x, units_y = len(pair.x) // pair.copies, len(pair.y) // pair.copies
     smaller = min(units_x, units_y)
@@ -74,13 +74,20 @@ def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: o
     return Prepared(
         pair=pair,
         scaling=scaling,
-        x=Sample(scaling.apply(pair.x), omega_x),
-        y=Sample(scaling.apply(pair.y), omega_y),
+        x=Sample(inner_x, omega_x),
+        y=Sample(inner_y, omega_y),
         seed=seed,
         n_folds=folds,
         folds=replace(drawn, groups_x=drawn.groups_x[copy_x], groups_y=drawn.groups_y[copy_y]),
         notes=tuple(notes),
     )
+
+
+def _normalized(weights: FloatArray) -> FloatArray:
+    """Weights that sum to 1, still one broadcast number if they were."""
+    if weights.strides == (0,):
+        return np.broadcast_to(1.0 / len(weights), len(weights))
+    return np.asarray(weights / weights.sum())
 
 
 def _without_copies(rows: FloatArray, copies: int) -> FloatArray:

@@ -1,7 +1,6 @@
 """The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns."""
 
 import numpy as np
-import numpy.typing as npt
 
 from densdiff.core import spectral
 from densdiff.core.ridge import Forms
@@ -24,10 +23,11 @@ class SpectralSolver:
         self.log_scales = np.zeros(len(sigmas))
         lam = float(lams.min())
         self._axes, spacing = spectral.plan([x.rows, y.rows], sigmas, lam, 2 * folds.n_groups)
-        self.n_outside = 0
-        counts = [self._spread(s, g, spacing) for s, g in ((x, folds.groups_x), (y, folds.groups_y))]
-        self._mass = [np.bincount(g, s.omega) for s, g in ((x, folds.groups_x), (y, folds.groups_y))]
-        grid = spectral.finest(np.concatenate(counts), spacing)
+        grouped = ((x, folds.groups_x), (y, folds.groups_y))
+        spread = [spectral.spread(s.rows, s.omega, g, folds.n_groups, self._axes, spacing) for s, g in grouped]
+        self.n_outside = sum(outside for _, outside in spread)
+        self._mass = [np.bincount(g, s.omega) for s, g in grouped]
+        grid = spectral.finest(np.concatenate([counts for counts, _ in spread]), spacing)
         self._octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)  # (S,)
         self._transforms: dict[int, spectral.Transform] = {}
         for octave in range(self._octaves.max() + 1):
@@ -37,22 +37,6 @@ class SpectralSolver:
             if octave < self._octaves.max():
                 grid = spectral.coarsen(grid)
         self._noise: dict[int, list[FloatArray]] = {}
-
-    def _places(self, rows: FloatArray) -> FloatArray:
-        return np.column_stack([axis.apply(rows[:, a]) for a, axis in enumerate(self._axes)])
-
-    def _within(self, places: FloatArray, margin: float) -> npt.NDArray[np.bool_]:
-        lengths = np.array([axis.length for axis in self._axes])
-        return np.asarray(((places >= -margin) & (places <= lengths + margin)).all(axis=1))
-
-    def _spread(self, sample: Sample, groups: npt.NDArray[np.intp], spacing: float) -> FloatArray:
-        """One sample on the finest grid. Rows too far out for it meet no other row; they are counted and left out."""
-        places, omega = self._places(sample.rows), sample.omega
-        if any(axis.cut for axis in self._axes):
-            kept = self._within(places, 0.0)
-            self.n_outside += int((~kept).sum())
-            places, omega, groups = places[kept], omega[kept], groups[kept]
-        return spectral.spread(places, omega, groups, self.folds.n_groups, self._axes, spacing)
 
     def _of(self, level: int) -> spectral.Transform:
         return self._transforms[int(self._octaves[level])]
@@ -97,7 +81,9 @@ class SpectralSolver:
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
                 total = np.square(sample.omega).sum()
-                own = spectral.own_power(self._places(sample.rows[::step]), squares * (total / squares.sum()), of)
+                places = spectral.places_of(sample.rows[::step].T, self._axes)
+                squares *= (total / squares.sum()) * spectral.within(places, self._axes, 0.0)
+                own = spectral.own_power(places, squares, of)
                 power = np.square(np.abs(self._curve(side, of)))
                 self._noise[octave].append((own - total * power) / (1.0 - total))
         return self._noise[octave]
@@ -106,8 +92,8 @@ class SpectralSolver:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
         level, i = model
         of = self._of(level)
-        places = self._places(points)
-        near = self._within(places, of.pad / 2)
+        places = spectral.places_of(points.T, self._axes)
+        near = spectral.within(places, self._axes, of.pad / 2)
         values = np.zeros(len(points))
         curve = self._curve(side, of)
         for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // 1024) or 1):
