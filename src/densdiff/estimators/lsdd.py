@@ -196,7 +196,7 @@ class LSDD(BaseEstimator):
         value, log_factor = averaged_distance(self._solver, DIFFERENCE, self._choice)
         normalized = self._normalized(value, log_factor)
         value, log_factor = max(0.0, value), log_factor - data.scaling.log_volume
-        notes = list(data.notes)
+        notes = [*data.notes, *self._solver.notes]
         if saturates(value, log_factor):
             notes.append(
                 f"the squared distance is out of the range of doubles (its logarithm is "

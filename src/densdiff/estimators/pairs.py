@@ -22,6 +22,7 @@ class PairsSolver:
     def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
         lams = FILTER_LAMS if lams is None else lams
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
+        self.notes: tuple[str, ...] = ()
         self.lams = np.tile(lams, (len(sigmas), 1))
         d = x.rows.shape[1]
         self.log_scales = np.array([pairs.log_scale(sigma, d) for sigma in sigmas])

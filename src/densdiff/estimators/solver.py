@@ -28,6 +28,7 @@ class Solver(Protocol):
     sigmas: FloatArray  # (S,)
     lams: FloatArray  # (S, L)
     log_scales: FloatArray  # (S,)
+    notes: tuple[str, ...]  # for the result
 
     def scores(self, side: Side) -> FloatArray:
         """Hold-out scores times the scale, (S, L, k)."""

@@ -26,6 +26,10 @@ class SpectralSolver:
         grouped = ((x, folds.groups_x), (y, folds.groups_y))
         spread = [spectral.spread(s.rows, s.omega, g, folds.n_groups, self._axes, spacing) for s, g in grouped]
         self.n_outside = sum(outside for _, outside in spread)
+        self.notes: tuple[str, ...] = ()
+        if self.n_outside:
+            rows = len(x.rows) + len(y.rows)
+            self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and count as isolated",)
         self._mass = [np.bincount(g, s.omega) for s, g in grouped]
         grid = spectral.finest(np.concatenate([counts for counts, _ in spread]), spacing)
         self._octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)  # (S,)
