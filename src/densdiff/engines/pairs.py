@@ -37,11 +37,16 @@ def pair_histograms(
     if len(rows) < _PARALLEL_ROWS:
         upper = np.array([task(g) for g in range(n_groups)])
     else:
-        with ThreadPoolExecutor(os.process_cpu_count() if hasattr(os, "process_cpu_count") else os.cpu_count()) as pool:
+        with ThreadPoolExecutor(_cores()) as pool:
             upper = np.array(list(pool.map(task, range(n_groups))))
     if even:
         upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
     return np.asarray(upper + upper.transpose(1, 0, 2))
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _one_group(
