@@ -55,7 +55,7 @@ def choose(solver: Solver, side: Side, folds: int) -> Choice:
 
 def averaged_distance(solver: Solver, side: Side, choice: Choice) -> tuple[float, float]:
     """E7 averaged over the models near the best score: a value and the logarithm of its factor."""
-    forms = solver.forms(side, choice.averaged)
+    forms = solver.forms(side, [(level, i + solver.distance_steps) for level, i in choice.averaged])
     values = np.array([form.plain + form.lam_term - form.correction for form in forms])
     logs = -solver.log_scales[[level for level, _ in choice.averaged]]
     with np.errstate(under="ignore"):

@@ -32,6 +32,7 @@ class CentersSolver:
         self.x, self.y, self.centers, self.folds = x, y, centers, folds
         self.sigmas = sigmas
         self.notes: tuple[str, ...] = ()
+        self.distance_steps = 0
         self._spectra: dict[int, ridge.Spectrum] = {}
         radius = kernel.radius(x.rows, y.rows, centers)
         self.direct = kernel.needs_direct_differences(radius, float(sigmas[-1]), centers.shape[1])

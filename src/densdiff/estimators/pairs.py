@@ -8,7 +8,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds
 from densdiff.engines.pairs import pair_histograms, radial_sums
 from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import FILTER_LAMS, Side
+from densdiff.estimators.solver import Side, filter_lams
 
 _DIRECT_PAIRS = 200_000  # pairs times models: below it forms are summed pair by pair, right to 1e-11
 
@@ -20,13 +20,13 @@ class PairsSolver:
     """
 
     def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
-        lams = FILTER_LAMS if lams is None else lams
+        lams, every, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.notes: tuple[str, ...] = ()
         self.lams = np.tile(lams, (len(sigmas), 1))
         d = x.rows.shape[1]
         self.log_scales = np.array([pairs.log_scale(sigma, d) for sigma in sigmas])
-        self._table = pairs.radial_table(d, lams)
+        self._table = pairs.radial_table(d, every)
         groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
         order = np.argsort(groups, kind="stable")
         self._rows = np.concatenate([x.rows, y.rows])[order]
@@ -37,6 +37,7 @@ class PairsSolver:
         radius = kernel.radius(self._rows)
         self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), d)
         self._bins = pairs.make_bins(sigmas, radius, self._table.reach)
+        self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
         self._histograms = pair_histograms(self._rows, self._omega, self._groups, self._bins, direct=self._direct)
 
     def _weights(self, side: Side, of_x: FloatArray, of_y: FloatArray) -> FloatArray:
@@ -57,7 +58,8 @@ class PairsSolver:
         table = np.empty((*self.lams.shape, len(train)))
         for level, sigma in enumerate(self.sigmas):
             plain, squared = pairs.binned_kernels(self._table, self._bins, float(sigma))
-            table[level] = squared @ within.T + np.outer(self._table.squared[:, 0], own) - 2.0 * plain @ across.T
+            diagonal = np.outer(self._table.squared[:, 0], own)
+            table[level] = (squared @ within.T + diagonal - 2.0 * plain @ across.T)[: table.shape[1]]
         return table
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
@@ -83,17 +85,19 @@ class PairsSolver:
 
     def _binned_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of both kernels over pairs i != j within X, across and within Y: two of (3,)."""
-        half = self.folds.n_groups
-        blocks = self._histograms
-        parts = np.array(
-            [
-                blocks[:half, :half].sum(axis=(0, 1)),
-                blocks[:half, half:].sum(axis=(0, 1)),
-                blocks[half:, half:].sum(axis=(0, 1)),
-            ]
-        )  # (3, bins)
-        plain, squared = pairs.binned_kernels(self._table, self._bins, float(self.sigmas[level]))
-        return parts @ plain[i], parts @ squared[i]
+        if level not in self._sums:
+            half, blocks = self.folds.n_groups, self._histograms
+            parts = np.array(
+                [
+                    blocks[:half, :half].sum(axis=(0, 1)),
+                    blocks[:half, half:].sum(axis=(0, 1)),
+                    blocks[half:, half:].sum(axis=(0, 1)),
+                ]
+            )  # (3, bins)
+            plain, squared = pairs.binned_kernels(self._table, self._bins, float(self.sigmas[level]))
+            self._sums[level] = (plain @ parts.T, squared @ parts.T)  # two of (L, 3)
+        plain, squared = self._sums[level]
+        return plain[i], squared[i]
 
     def _exact_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
         """The same from every pair, without bins."""

@@ -7,7 +7,10 @@ import numpy as np
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 
-FILTER_LAMS = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # the lam of E11
+FILTER_LAMS = np.logspace(-1, -4, 10)  # the lam of E11 that spectral and pairs search
+# A curve is best when a little too smooth, its distance when a little too rough: measured in benchmarks/accuracy.py,
+# the distance does best two steps of lam below the curve's.
+DISTANCE_STEPS = 2
 
 
 class Side(NamedTuple):
@@ -29,6 +32,7 @@ class Solver(Protocol):
     lams: FloatArray  # (S, L)
     log_scales: FloatArray  # (S,)
     notes: tuple[str, ...]  # for the result
+    distance_steps: int  # how many lams further on the averaged distance is taken
 
     def scores(self, side: Side) -> FloatArray:
         """Hold-out scores times the scale, (S, L, k)."""
@@ -38,3 +42,12 @@ class Solver(Protocol):
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units times the scale, (k,)."""
+
+
+def filter_lams(given: FloatArray | None) -> tuple[FloatArray, FloatArray, int]:
+    """Lams to cross-validate, the same with those that only distances need, and how many those are."""
+    if given is not None:
+        return given, given, 0
+    step = FILTER_LAMS[1] / FILTER_LAMS[0]
+    further = FILTER_LAMS[-1] * step ** np.arange(1, DISTANCE_STEPS + 1)
+    return FILTER_LAMS, np.concatenate([FILTER_LAMS, further]), DISTANCE_STEPS

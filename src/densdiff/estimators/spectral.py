@@ -7,7 +7,7 @@ from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds
 from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import FILTER_LAMS, Side
+from densdiff.estimators.solver import Side, filter_lams
 
 MOST_COLUMNS = 3
 _POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
@@ -17,11 +17,11 @@ class SpectralSolver:
     """Transforms of all groups (E11), one for each octave of sigmas, from a single pass over the rows."""
 
     def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
-        lams = FILTER_LAMS if lams is None else lams
+        lams, self._every_lam, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.lams = np.tile(lams, (len(sigmas), 1))
         self.log_scales = np.zeros(len(sigmas))
-        lam = float(lams.min())
+        lam = float(self._every_lam.min())
         self._axes, spacing = spectral.plan([x.rows, y.rows], sigmas, lam, 2 * folds.n_groups)
         grouped = ((x, folds.groups_x), (y, folds.groups_y))
         spread = [spectral.spread(s.rows, s.omega, g, folds.n_groups, self._axes, spacing) for s, g in grouped]
@@ -67,7 +67,9 @@ class SpectralSolver:
             noise = sum(w**2 * part for w, part in zip(side, self._noise_of(level), strict=True))
             curve = self._curve(side, of)
             found.append(
-                spectral.quadratic_forms(of, float(self.sigmas[level]), self.lams[level, i], curve, np.asarray(noise))
+                spectral.quadratic_forms(
+                    of, float(self.sigmas[level]), float(self._every_lam[i]), curve, np.asarray(noise)
+                )
             )
         return found
 
