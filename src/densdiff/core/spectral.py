@@ -19,8 +19,9 @@ from densdiff.core.scaling import FloatArray
 
 ComplexArray = npt.NDArray[np.complexfloating]
 
-_WRAP_TOLERANCE = 1e-5  # of a kernel's peak, at the distance over which a periodic grid would let samples meet
-_FILTER_TOLERANCE = 1e-8  # frequencies at which every filter is below this are left out
+# By the number of columns: more columns have fewer rows at opposite ends, and less memory for frequencies.
+_WRAP_TOLERANCE = {1: 1e-5, 2: 1e-4, 3: 1e-3}  # of a kernel's peak, at the distance at which a periodic grid closes
+_FILTER_TOLERANCE = {1: 1e-8, 2: 1e-7, 3: 1e-5}  # frequencies at which every filter is below this are left out
 _SPACING = {1: 0.25, 2: 0.25, 3: 0.3}  # of the grid in sigmas, by the number of columns
 _ORDER = 4  # of the splines: a row touches this many nodes in each column
 _CUBICS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6  # weights by powers of r
@@ -31,11 +32,12 @@ _AT_ONCE = 1 << 20  # cells of one call of the fast Fourier transform
 _BLOCK_ROWS = 1 << 15
 _CACHED_NODES = 1 << 16
 _CELLS_PER_GAP = 16
+_RUN_RATIO = 256.0
 
 
-def reach(sigma: float, lam: float) -> float:
+def reach(sigma: float, lam: float, d: int) -> float:
     """Distance beyond which the kernel of F is negligible."""
-    return sigma * float(np.log(1.0 / _WRAP_TOLERANCE)) / decay_rate(lam)
+    return sigma * float(np.log(1.0 / _WRAP_TOLERANCE[d])) / decay_rate(lam)
 
 
 def spline_weights(r: FloatArray) -> list[FloatArray]:
@@ -99,12 +101,27 @@ class Grid:
     counts: FloatArray  # (G, n_1, .., n_d)
 
 
+def runs_of(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """Indices of sigmas, widest first, in runs that one grid can serve.
+
+    Clusters far apart have sigmas of their widths and of their gap; the grid of the widths closes the gap, the
+    other must not.
+    """
+    run = np.zeros(len(sigmas), dtype=np.intp)
+    first = 0
+    for i in range(1, len(sigmas)):
+        if sigmas[first] > _RUN_RATIO * sigmas[i]:
+            first = i
+        run[i] = run[i - 1] + (first == i)
+    return [np.flatnonzero(run == r) for r in range(run[-1] + 1)]
+
+
 def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:
     """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
     d = samples[0].shape[1]
     spacing = _SPACING[d] * float(sigmas.min())
     longest = spacing * ((_MOST_CELLS / n_groups) ** (1 / d) - _ORDER)
-    axes = [make_axis([rows[:, a] for rows in samples], reach(float(sigmas.max()), lam), longest) for a in range(d)]
+    axes = [make_axis([rows[:, a] for rows in samples], reach(float(sigmas.max()), lam, d), longest) for a in range(d)]
     while d == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
         spacing /= 2
     return axes, spacing
@@ -231,6 +248,7 @@ class Transform:
     origin: FloatArray  # (d,) place of the first node
     spacing: float
     pad: float
+    axes: list[Axis]
 
     def filters(self, sigma: float, lams: FloatArray) -> FloatArray:
         """F of E11, (L, m)."""
@@ -241,11 +259,11 @@ class Transform:
         return _box([np.sinc(w * self.spacing / (2 * np.pi)) ** _ORDER for w in self.frequencies])
 
 
-def transform(grid: Grid, sigmas: FloatArray, lam: float) -> Transform:
+def transform(grid: Grid, axes: list[Axis], sigmas: FloatArray, lam: float) -> Transform:
     """Transform all groups on a grid padded so that no kernel of these sigmas (lam the smallest) wraps around."""
-    pad = reach(float(sigmas.max()), lam)
-    highest = np.sqrt(2.0 * np.log(1.0 / (_FILTER_TOLERANCE * min(lam, 1.0)))) / sigmas.min()
     d = grid.counts.ndim - 1
+    pad = reach(float(sigmas.max()), lam, d)
+    highest = np.sqrt(2.0 * np.log(1.0 / (_FILTER_TOLERANCE[d] * min(lam, 1.0)))) / sigmas.min()
     shape = [
         next_fast_len(n + int(pad / grid.spacing) + 1, real=a == d - 1) for a, n in enumerate(grid.counts.shape[1:])
     ]
@@ -264,6 +282,7 @@ def transform(grid: Grid, sigmas: FloatArray, lam: float) -> Transform:
         origin=np.array(grid.start) * grid.spacing,
         spacing=grid.spacing,
         pad=pad,
+        axes=axes,
     )
     transfer = found.transfer()
     chosen = np.ix_(*indices)
@@ -367,7 +386,7 @@ def occupied_cells(samples: list[FloatArray], axes: list[Axis], spacing: float) 
 def cell_statistics(cells: Cells, counts: npt.NDArray[np.int64], sigma: float, lam: float) -> FloatArray:
     """E12 for each row of counts of X, (k,): the observed ones or those of ``resample.permuted_counts``."""
     d = len(cells.shape)
-    pad = int(reach(sigma, lam) / cells.spacing) + 1
+    pad = int(reach(sigma, lam, d) / cells.spacing) + 1
     shape = [next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape)]
     steps = [2 * np.pi / (n * cells.spacing) for n in shape]
     lines = [step * np.rint(np.fft.fftfreq(n) * n) for step, n in zip(steps[:-1], shape[:-1], strict=True)]

@@ -46,10 +46,12 @@ class LSDD(BaseEstimator):
         Kernel width and regularization: searched over the data's own range, given, or searched over the
         sequence. sigma is in standardized units when ``standardize``; lam is the paper's lambda divided by
         (pi sigma^2)^(d/2), free of units.
-    solver : {"auto", "centers"}
-        "centers" puts Gaussian kernels on a random subset of the rows.
+    solver : {"auto", "centers", "spectral", "pairs"}
+        "spectral" (up to three columns) and "pairs" solve the paper's RKHS problem exactly, on a grid and from
+        pair distances; "centers" puts Gaussian kernels on a random subset of the rows. "auto" chooses by columns
+        and rows. lam means something else to "centers" than to the other two, so a numeric lam needs a solver.
     n_centers : int
-        How many rows become kernel centers (all of them if there are fewer).
+        With solver "centers": how many rows become kernel centers (all of them if there are fewer).
     centers : array of shape (b, d), optional
         Kernel centers in the user's units, instead of random rows.
     folds : int
@@ -67,8 +69,9 @@ class LSDD(BaseEstimator):
         "sigma", "lam", "mean_score", "standard_error", "rank" (k,) and "fold_scores" (k, folds * repeats).
     solver_ : str
     centers_ : array of shape (b, d)
+        With solver "centers" only.
     theta_ : array of shape (b,)
-        f(x) = theta_ @ psi(x), in the user's units.
+        With solver "centers" only: f(x) = theta_ @ psi(x), in the user's units.
     samples_ : tuple of two arrays
     feature_names_ : tuple of str
     n_features_in_ : int
@@ -114,10 +117,16 @@ class LSDD(BaseEstimator):
         folds = checks.whole(self.folds, "folds", 2)
         n_centers = checks.whole(self.n_centers, "n_centers", 1)
         checks.choice(self.solver, "solver", _SOLVERS)
+        if self.solver == "auto" and self.centers is None and lams is not None:
+            raise InputError(
+                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
+            )
         pair = checks.pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
+        for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
+            self.__dict__.pop(stale, None)
         self._data = data
-        self.solver_ = self._resolve_solver(lams is not None)
+        self.solver_ = self._resolve_solver()
         if self.solver_ == "centers":
             given = self.centers is not None
             self.centers_ = checks.centers(self.centers, pair.names) if given else data.first_rows(n_centers)
@@ -126,7 +135,7 @@ class LSDD(BaseEstimator):
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
 
-    def _resolve_solver(self, lam_given: bool) -> str:
+    def _resolve_solver(self) -> str:
         if self.solver != "auto":
             if self.centers is not None and self.solver != "centers":
                 raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
@@ -138,10 +147,6 @@ class LSDD(BaseEstimator):
             return self.solver
         if self.centers is not None:
             return "centers"
-        if lam_given:
-            raise InputError(
-                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
-            )
         return automatic_solver(self._data.x.rows.shape[1], len(self._data.x.rows) + len(self._data.y.rows))
 
     def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> Solver:

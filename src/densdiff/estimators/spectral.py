@@ -1,11 +1,12 @@
 """The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns."""
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff.core import spectral
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
-from densdiff.core.selection import Folds
+from densdiff.core.selection import Folds, IntArray
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import Side, filter_lams
 
@@ -21,26 +22,35 @@ class SpectralSolver:
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.lams = np.tile(lams, (len(sigmas), 1))
         self.log_scales = np.zeros(len(sigmas))
-        lam = float(self._every_lam.min())
-        self._axes, spacing = spectral.plan([x.rows, y.rows], sigmas, lam, 2 * folds.n_groups)
-        grouped = ((x, folds.groups_x), (y, folds.groups_y))
-        spread = [spectral.spread(s.rows, s.omega, g, folds.n_groups, self._axes, spacing) for s, g in grouped]
-        self.n_outside = sum(outside for _, outside in spread)
+        self._mass = [np.bincount(g, s.omega) for s, g in self._grouped()]
+        self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
+        self._transforms: dict[int, spectral.Transform] = {}  # by the first level of an octave
+        self._noise: dict[int, list[FloatArray]] = {}
+        self.n_outside = max(self._transform(levels) for levels in spectral.runs_of(sigmas))
         self.notes: tuple[str, ...] = ()
         if self.n_outside:
             rows = len(x.rows) + len(y.rows)
             self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and count as isolated",)
-        self._mass = [np.bincount(g, s.omega) for s, g in grouped]
+
+    def _grouped(self) -> tuple[tuple[Sample, IntArray], tuple[Sample, IntArray]]:
+        return (self.x, self.folds.groups_x), (self.y, self.folds.groups_y)
+
+    def _transform(self, levels: npt.NDArray[np.intp]) -> int:
+        """Spread the rows for a run of sigmas and transform each octave; the number of rows that lay too far out."""
+        sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
+        axes, spacing = spectral.plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
+        spread = [spectral.spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
         grid = spectral.finest(np.concatenate([counts for counts, _ in spread]), spacing)
-        self._octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)  # (S,)
-        self._transforms: dict[int, spectral.Transform] = {}
-        for octave in range(self._octaves.max() + 1):
-            chosen = sigmas[self._octaves == octave]
-            if chosen.size:
-                self._transforms[octave] = spectral.transform(grid, chosen, lam)
-            if octave < self._octaves.max():
+        octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
+        for octave in range(octaves.max() + 1):
+            if octave > 0:
                 grid = spectral.coarsen(grid)
-        self._noise: dict[int, list[FloatArray]] = {}
+            chosen = octaves == octave
+            if chosen.any():
+                first = int(levels[chosen][0])
+                self._octaves[levels[chosen]] = first
+                self._transforms[first] = spectral.transform(grid, axes, sigmas[chosen], lam)
+        return sum(outside for _, outside in spread)
 
     def _of(self, level: int) -> spectral.Transform:
         return self._transforms[int(self._octaves[level])]
@@ -49,13 +59,13 @@ class SpectralSolver:
         """E14 for every model and fold, (S, L, k)."""
         members, half = self.folds.members, self.folds.n_groups
         table = np.empty((*self.lams.shape, len(members)))
-        for octave, of in self._transforms.items():
+        for first, of in self._transforms.items():
             train, holdout = np.zeros((2, len(members), of.values.shape[1]), dtype=of.values.dtype)
             for weight, mass, values in zip(side, self._mass, (of.values[:half], of.values[half:]), strict=True):
                 if weight != 0:
                     for part, chosen in ((train, 1.0 - members), (holdout, members)):
                         part += (chosen * (weight / (chosen @ mass))[:, None]).astype(values.real.dtype) @ values
-            for level in np.flatnonzero(self._octaves == octave):
+            for level in np.flatnonzero(self._octaves == first):
                 table[level] = spectral.holdout_scores(of, self.sigmas[level], self.lams[level], train, holdout)
         return table
 
@@ -79,27 +89,26 @@ class SpectralSolver:
 
     def _noise_of(self, level: int) -> list[FloatArray]:
         """Expected power of each sample's noise at the frequencies of a level (E13); kept once made."""
-        octave = int(self._octaves[level])
-        if octave not in self._noise:
-            of = self._transforms[octave]
-            self._noise[octave] = []
+        first, of = int(self._octaves[level]), self._of(level)
+        if first not in self._noise:
+            self._noise[first] = []
             for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
                 total = np.square(sample.omega).sum()
-                places = spectral.places_of(sample.rows[::step].T, self._axes)
-                squares *= (total / squares.sum()) * spectral.within(places, self._axes, 0.0)
+                places = spectral.places_of(sample.rows[::step].T, of.axes)
+                squares *= (total / squares.sum()) * spectral.within(places, of.axes, 0.0)
                 own = spectral.own_power(places, squares, of)
                 power = np.square(np.abs(self._curve(side, of)))
-                self._noise[octave].append((own - total * power) / (1.0 - total))
-        return self._noise[octave]
+                self._noise[first].append((own - total * power) / (1.0 - total))
+        return self._noise[first]
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
         level, i = model
         of = self._of(level)
-        places = spectral.places_of(points.T, self._axes)
-        near = spectral.within(places, self._axes, of.pad / 2)
+        places = spectral.places_of(points.T, of.axes)
+        near = spectral.within(places, of.axes, of.pad / 2)
         values = np.zeros(len(points))
         curve = self._curve(side, of)
         for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // 1024) or 1):
