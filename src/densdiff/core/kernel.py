@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 from scipy.spatial.distance import cdist, pdist
 
 from densdiff.core.scaling import FloatArray
@@ -11,6 +12,7 @@ from densdiff.core.scaling import FloatArray
 _SQUARINGS_PER_EXP = 12  # k squarings multiply a relative error by 2^k: 12 keep 1e-12
 _EXPANSION_TOLERANCE = 1e-11
 _QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
+_RUN_RATIO = 256.0
 _TOP, _BOTTOM = np.sqrt(2.0), 0.6  # of the largest and the smallest quantile
 
 
@@ -87,3 +89,17 @@ def sigma_ladder(rows: FloatArray) -> FloatArray:
     rungs = top * 2.0 ** (-0.5 * np.arange(int(2 * np.log2(top / bottom)) + 1))
     near = np.abs(np.log2(rungs[:, None] / quantiles)).min(axis=1) <= 1.0
     return np.asarray(rungs[near])
+
+
+def runs_of(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
+    """Indices of sigmas, widest first, in runs that one grid or one histogram can serve.
+
+    Clusters far apart have sigmas of their widths and of their gap: no resolution suits both.
+    """
+    run = np.zeros(len(sigmas), dtype=np.intp)
+    first = 0
+    for i in range(1, len(sigmas)):
+        if sigmas[first] > _RUN_RATIO * sigmas[i]:
+            first = i
+        run[i] = run[i - 1] + (first == i)
+    return [np.flatnonzero(run == r) for r in range(run[-1] + 1)]

@@ -32,7 +32,6 @@ _AT_ONCE = 1 << 20  # cells of one call of the fast Fourier transform
 _BLOCK_ROWS = 1 << 15
 _CACHED_NODES = 1 << 16
 _CELLS_PER_GAP = 16
-_RUN_RATIO = 256.0
 
 
 def reach(sigma: float, lam: float, d: int) -> float:
@@ -99,21 +98,6 @@ class Grid:
     spacing: float
     start: tuple[int, ...]
     counts: FloatArray  # (G, n_1, .., n_d)
-
-
-def runs_of(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
-    """Indices of sigmas, widest first, in runs that one grid can serve.
-
-    Clusters far apart have sigmas of their widths and of their gap; the grid of the widths closes the gap, the
-    other must not.
-    """
-    run = np.zeros(len(sigmas), dtype=np.intp)
-    first = 0
-    for i in range(1, len(sigmas)):
-        if sigmas[first] > _RUN_RATIO * sigmas[i]:
-            first = i
-        run[i] = run[i - 1] + (first == i)
-    return [np.flatnonzero(run == r) for r in range(run[-1] + 1)]
 
 
 def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:

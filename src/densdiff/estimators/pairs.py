@@ -36,9 +36,12 @@ class PairsSolver:
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
         self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), d)
-        self._bins = pairs.make_bins(sigmas, radius, self._table.reach)
+        self._runs = kernel.runs_of(sigmas)
+        self._bins = [pairs.make_bins(sigmas[levels], radius, self._table.reach) for levels in self._runs]
+        self._histograms = [
+            pair_histograms(self._rows, self._omega, self._groups, bins, direct=self._direct) for bins in self._bins
+        ]
         self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
-        self._histograms = pair_histograms(self._rows, self._omega, self._groups, self._bins, direct=self._direct)
 
     def _weights(self, side: Side, of_x: FloatArray, of_y: FloatArray) -> FloatArray:
         """Weights of all groups from weights of each sample's groups, (.., G)."""
@@ -51,15 +54,16 @@ class PairsSolver:
         held = self._weights(side, members / (members @ mass_x)[:, None], members / (members @ mass_y)[:, None])
         rest = 1.0 - members
         train = self._weights(side, rest / (rest @ mass_x)[:, None], rest / (rest @ mass_y)[:, None])  # (k, G)
-        flat = self._histograms.reshape(-1, self._bins.count)  # (G * G, bins)
-        within = np.einsum("tg,th->tgh", train, train).reshape(len(train), -1) @ flat  # (k, bins)
-        across = np.einsum("tg,th->tgh", train, held).reshape(len(train), -1) @ flat
         own = np.square(train) @ self._squares  # (k,)
+        within, across = (np.einsum("tg,th->tgh", train, other).reshape(len(train), -1) for other in (train, held))
         table = np.empty((*self.lams.shape, len(train)))
-        for level, sigma in enumerate(self.sigmas):
-            plain, squared = pairs.binned_kernels(self._table, self._bins, float(sigma))
-            diagonal = np.outer(self._table.squared[:, 0], own)
-            table[level] = (squared @ within.T + diagonal - 2.0 * plain @ across.T)[: table.shape[1]]
+        for levels, bins, histograms in zip(self._runs, self._bins, self._histograms, strict=True):
+            flat = histograms.reshape(-1, bins.count)  # (G * G, bins)
+            pairs_within, pairs_across = flat.T @ within.T, flat.T @ across.T  # (bins, k)
+            for level in levels:
+                plain, squared = pairs.binned_kernels(self._table, bins, float(self.sigmas[level]))
+                scores = squared @ pairs_within - 2.0 * plain @ pairs_across
+                table[level] = (scores + np.outer(self._table.squared[:, 0], own))[: table.shape[1]]
         return table
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
@@ -86,7 +90,8 @@ class PairsSolver:
     def _binned_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of both kernels over pairs i != j within X, across and within Y: two of (3,)."""
         if level not in self._sums:
-            half, blocks = self.folds.n_groups, self._histograms
+            run = next(r for r, levels in enumerate(self._runs) if level in levels)
+            half, blocks = self.folds.n_groups, self._histograms[run]
             parts = np.array(
                 [
                     blocks[:half, :half].sum(axis=(0, 1)),
@@ -94,7 +99,7 @@ class PairsSolver:
                     blocks[half:, half:].sum(axis=(0, 1)),
                 ]
             )  # (3, bins)
-            plain, squared = pairs.binned_kernels(self._table, self._bins, float(self.sigmas[level]))
+            plain, squared = pairs.binned_kernels(self._table, self._bins[run], float(self.sigmas[level]))
             self._sums[level] = (plain @ parts.T, squared @ parts.T)  # two of (L, 3)
         plain, squared = self._sums[level]
         return plain[i], squared[i]

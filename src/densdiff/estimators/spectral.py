@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core import spectral
+from densdiff.core import kernel, spectral
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, IntArray
@@ -26,7 +26,7 @@ class SpectralSolver:
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
         self._transforms: dict[int, spectral.Transform] = {}  # by the first level of an octave
         self._noise: dict[int, list[FloatArray]] = {}
-        self.n_outside = max(self._transform(levels) for levels in spectral.runs_of(sigmas))
+        self.n_outside = max(self._transform(levels) for levels in kernel.runs_of(sigmas))
         self.notes: tuple[str, ...] = ()
         if self.n_outside:
             rows = len(x.rows) + len(y.rows)
