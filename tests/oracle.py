@@ -1,9 +1,12 @@
-"""The slow, obvious twin of the centers solver: plain loops over sigma, lam and fold, one solve each.
+"""The slow, obvious twins of the solvers: plain loops over sigma, lam and fold, one solve each; all pairs of rows.
 
-Written from the equations; takes only the draw of centers and folds from the library, since that is a convention.
+Written from the equations; takes from the library only the draw of centers and folds, since that is a convention,
+and the radial table, which has its own test against quadrature.
 """
 
 import numpy as np
+
+from densdiff.core.pairs import look_up, radial_table
 
 
 def psi(rows, centers, sigma):
@@ -93,3 +96,64 @@ def averaged_debiased(x, y, centers, models, table, folds, curve=(1.0, -1.0)):
     kept = np.flatnonzero(weights >= 1e-3)
     values = [estimates(x, y, centers, *models[i], curve)["debiased"] for i in kept]
     return np.average(values, weights=weights[kept])
+
+
+def filter_kernels(distances, sigma, lam, d):
+    """K_F and K_FF of E15 at the distances, in units of density, from the library's table (tested in test_pairs)."""
+    table = radial_table(d, np.array([lam]))
+    volume = (2 * np.pi * sigma**2) ** (d / 2)
+    plain, squared = look_up(table, 0, np.asarray(distances) / sigma)
+    return plain / volume, squared / volume
+
+
+def signed_weights(omega_x, omega_y, curve=(1.0, -1.0)):
+    return np.concatenate([curve[0] * omega_x, curve[1] * omega_y])
+
+
+def distances(a, b):
+    return np.sqrt(np.square(a[:, None, :] - b[None, :, :]).sum(axis=2))
+
+
+def filter_estimates(x, y, omega_x, omega_y, sigma, lam, curve=(1.0, -1.0)):
+    """The twins of E4 to E7 as double sums over all pairs (E15); weights sum to 1 in each sample."""
+    rows, weights = np.concatenate([x, y]), signed_weights(omega_x, omega_y, curve)
+    plain, squared = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    test_kernel = 2 * plain - squared
+    n = len(x)
+    unbiased = 2 * curve[0] * curve[1] * omega_x @ test_kernel[:n, n:] @ omega_y
+    for factor, omega, block in (
+        (curve[0], omega_x, test_kernel[:n, :n]),
+        (curve[1], omega_y, test_kernel[n:, n:]),
+    ):
+        pairs = np.outer(omega, omega)
+        np.fill_diagonal(pairs, 0.0)
+        unbiased += factor**2 * (pairs * block).sum() / pairs.sum()  # a U-statistic
+    return {
+        "h_theta": weights @ plain @ weights,
+        "theta_H_theta": weights @ squared @ weights,
+        "regularization_corrected": weights @ test_kernel @ weights,
+        "debiased": unbiased,
+    }
+
+
+def filter_scores(x, y, omega_x, omega_y, sigma, lam, members, groups, curve=(1.0, -1.0)):
+    """E14 of every fold as double sums over the training and the hold-out rows, and the sums of |terms|: (2, folds)."""
+    rows = np.concatenate([x, y])
+    plain, squared = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    scores = []
+    for member in members:
+        parts = []
+        for held in (0.0, 1.0):
+            shares = [omega * (member[g] == held) for omega, g in zip((omega_x, omega_y), groups, strict=True)]
+            parts.append(signed_weights(*(share / share.sum() for share in shares), curve))
+        train, holdout = parts
+        terms = np.outer(train, train) * squared - 2 * np.outer(train, holdout) * plain
+        scores.append([terms.sum(), np.abs(terms).sum()])
+    return np.array(scores).T
+
+
+def filter_curve(points, x, y, omega_x, omega_y, sigma, lam, curve=(1.0, -1.0)):
+    """f at the points as the plain sum of E15, (k,)."""
+    rows = np.concatenate([x, y])
+    plain, _ = filter_kernels(distances(points, rows), sigma, lam, x.shape[1])
+    return plain @ signed_weights(omega_x, omega_y, curve)

@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from tests import oracle
+from tests.solvers import columns
 
 MODELS = {
-    "lsdd": dd.LSDD(random_state=0),
-    "fixed": dd.LSDD(0.8, 0.1, random_state=0),
+    "auto": dd.LSDD(random_state=0),
+    "centers": dd.LSDD(solver="centers", random_state=0),
+    "pairs": dd.LSDD(solver="pairs", random_state=0),
+    "spectral": dd.LSDD(solver="spectral", random_state=0),
+    "fixed": dd.LSDD(0.8, 0.1, solver="centers", random_state=0),
     "kde": dd.KDEDifference(random_state=0),
 }
 each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
@@ -31,7 +35,9 @@ def test_result_is_plain_frozen_data_with_a_receipt(draw, model):
     assert (result.standard_error, result.interval, result.warnings) == (None, None, ())
     for name in ("squared", "normalized", "log_squared"):
         assert type(getattr(result, name)) is float, name
-    assert all(type(value) is float for value in result.estimates.values())
+    needs_centers = ("bias_corrected", "positive_part") if result.solver in ("spectral", "pairs") else ()
+    for name, value in result.estimates.items():
+        assert value is None if name in needs_centers else type(value) is float, name
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.squared = 1.0
 
@@ -57,20 +63,23 @@ def test_result_survives_pickling_and_reads_as_a_few_lines(draw, model):
 
 
 def test_lsdd_result_has_all_six_estimates_and_says_how_it_was_tuned(draw):
-    searched, fixed = (dd.l2_distance(*draw(3), model=MODELS[name]) for name in ("lsdd", "fixed"))
-    assert set(searched.estimates) == set(fixed.estimates) == ESTIMATES
-    assert searched.solver == "centers"
-    assert "5-fold" in searched.tuning
+    names = ("auto", "pairs", "centers", "fixed")
+    *searched, fixed = (dd.l2_distance(*draw(3), model=MODELS[name]) for name in names)
+    assert [result.solver for result in searched] == ["spectral", "pairs", "centers"]
+    for result in searched:
+        assert set(result.estimates) == set(fixed.estimates) == ESTIMATES
+        assert "5-fold" in result.tuning
     assert "given" in fixed.tuning
     assert (fixed.sigma, fixed.lam) == (0.8, 0.1)
 
 
-def test_at_one_model_squared_is_the_debiased_estimate_clipped_at_zero():
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
+def test_at_one_model_squared_is_the_debiased_estimate_clipped_at_zero(solver):
     clipped = []
     for seed in range(12):
         random = np.random.default_rng(seed)
         x, y = random.normal(size=(2, 20, 1))
-        result = dd.LSDD(0.5, 0.1, random_state=0).fit(x, y).l2_distance()
+        result = dd.LSDD(0.5, 0.1, solver=solver, random_state=0).fit(x, y).l2_distance()
         debiased = result.estimates["debiased"]
         assert result.squared == pytest.approx(max(0.0, debiased), rel=1e-12)
         clipped.append(debiased < 0)
@@ -86,7 +95,7 @@ def test_at_one_model_squared_is_the_debiased_estimate_clipped_at_zero():
     seed=st.integers(0, 10_000), n=st.integers(2, 30), m=st.integers(2, 30), d=st.integers(1, 3), gap=st.floats(0, 20)
 )
 def test_normalized_distance_lies_between_0_and_1(draw, model, seed, n, m, d, gap):
-    x, y = draw(seed, n, m, d)
+    x, y = draw(seed, n, m, columns(getattr(model, "solver", None), d, seed))
     result = dd.l2_distance(x, y + gap, model=model)
     assert 0 <= result.normalized <= 1
     assert result.squared >= 0
@@ -94,10 +103,11 @@ def test_normalized_distance_lies_between_0_and_1(draw, model, seed, n, m, d, ga
 
 
 @pytest.mark.parametrize("mu", [0.4, 0.8])
-@pytest.mark.parametrize("d", [1, 3])
-def test_normalized_distance_of_the_papers_gaussians_is_free_of_units(mu, d):
+@pytest.mark.parametrize(("solver", "d"), [("centers", 1), ("centers", 3), ("pairs", 1), ("pairs", 3), ("auto", 1)])
+def test_normalized_distance_of_the_papers_gaussians_is_free_of_units(mu, solver, d):
     pair = dd.datasets.gaussian_shift(mu, d=d, n=400, random_state=0)
-    found = dd.l2_distance(1000 * pair.x, 1000 * pair.y, random_state=0).normalized
+    model = dd.LSDD(solver=solver, random_state=0)
+    found = dd.l2_distance(1000 * pair.x, 1000 * pair.y, model=model).normalized
     assert found == pytest.approx(1 - np.exp(-np.pi * mu**2), abs=0.15)
 
 
@@ -128,26 +138,28 @@ def answer_ignoring_size(model, x, y):
         return model.fit(x, y).l2_distance()
 
 
+@pytest.mark.parametrize("solver", ["centers", "pairs", "auto"])
 @pytest.mark.parametrize("d", [500, 2000])
-def test_high_dimension_is_finite_and_consistent_under_scaling(draw, d):
+def test_high_dimension_is_finite_and_consistent_under_scaling(draw, solver, d):
     x, y = draw(6, 30, 25, d)
-    far = answer_ignoring_size(dd.LSDD(random_state=0), x, y)
+    far = answer_ignoring_size(dd.LSDD(solver=solver, random_state=0), x, y)
     assert np.isfinite(far.log_squared)
     assert far.squared == np.finfo(float).tiny
     assert 0 < far.normalized <= 1
     assert any("log_squared" in note for note in far.warnings)
     c = np.exp((far.log_squared + 2.0) / d)  # in this unit log_squared is -2
-    near = answer_ignoring_size(dd.LSDD(random_state=0), c * x, c * y)
+    near = answer_ignoring_size(dd.LSDD(solver=solver, random_state=0), c * x, c * y)
     assert near.log_squared == pytest.approx(-2.0, abs=1e-6)
     assert near.squared == pytest.approx(np.exp(-2.0), rel=1e-5)
     assert near.normalized == pytest.approx(far.normalized, rel=1e-6)
-    assert all(np.isfinite(value) for value in near.estimates.values())
+    assert all(np.isfinite(value) for value in near.estimates.values() if value is not None)
 
 
-def test_high_dimension_predicts_finite_values(draw):
+@pytest.mark.parametrize("solver", ["centers", "pairs", "auto"])
+def test_high_dimension_predicts_finite_values(draw, solver):
     x, y = draw(7, 30, 25, 500)
     with pytest.warns(dd.DensDiffWarning, match="swapped"):
-        model = dd.LSDD(random_state=0).fit(x, y)
+        model = dd.LSDD(solver=solver, random_state=0).fit(x, y)
     assert np.isfinite(model.predict(np.concatenate([x, y]))).all()
     assert all(np.isfinite(column).all() for column in model.cv_results_.values())
 

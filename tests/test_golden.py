@@ -16,6 +16,10 @@ import pytest
 import densdiff as dd
 from densdiff.core import kernel, ridge, selection
 from densdiff.engines import blocks
+from densdiff.estimators.pairs import PairsSolver
+from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import DIFFERENCE
+from densdiff.estimators.spectral import SpectralSolver
 
 # One golden case has more columns than rows on purpose, to show the powers of s in high dimension.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows and columns swapped:densdiff.DensDiffWarning")
@@ -140,6 +144,57 @@ def test_hold_out_scores_of_unequal_folds_equal_golden_values(case: dict[str, An
     assert_close(scores, model["fold_scores"])
 
 
+# The grid of one column is fine for few rows: 1e-6 of the terms' size.
+EXACT_SOLVERS = {"pairs": RTOL, "spectral": 1e-6}
+FILTER_PAIRS: list[Pair] = [(case, model) for case in CONTENT["filter_cases"] for model in case["models"]]
+FILTER_RUNS = [
+    pytest.param(solver, case, model, id=f"{solver}-{case['name']}-sigma{model['sigma']}-lam{model['lam']}")
+    for case, model in FILTER_PAIRS
+    for solver in EXACT_SOLVERS
+    if solver == "pairs" or len(case["X"][0]) == 1
+]
+every_exact_solver = pytest.mark.parametrize(("solver", "case", "model"), FILTER_RUNS)
+
+
+def fitted_filter(solver: str, case: dict[str, Any], model: dict[str, Any]) -> dd.LSDD:
+    """Return the library's fit of one golden model of E11 to E15."""
+    estimator = dd.LSDD(model["sigma"], model["lam"], solver=solver, standardize=case["standardize"], folds=2)
+    weights = {key: None if case[key] is None else np.array(case[key]) for key in ("weights_x", "weights_y")}
+    return estimator.fit(np.array(case["X"]), np.array(case["Y"]), **weights)
+
+
+@every_exact_solver
+def test_exact_solvers_predict_the_golden_difference(solver: str, case: dict[str, Any], model: dict[str, Any]) -> None:
+    golden = numbers(model["f"])
+    found = fitted_filter(solver, case, model).predict(np.array(case["points"]))
+    np.testing.assert_allclose(found, golden, rtol=0, atol=EXACT_SOLVERS[solver] * np.abs(golden).max())
+
+
+@every_exact_solver
+def test_exact_solvers_give_every_golden_estimate(solver: str, case: dict[str, Any], model: dict[str, Any]) -> None:
+    estimates = fitted_filter(solver, case, model).l2_distance().estimates
+    size = float(model["estimates"]["regularization_corrected"])
+    for name, golden in model["estimates"].items():
+        np.testing.assert_allclose(
+            estimates[name], float(golden), rtol=0, atol=EXACT_SOLVERS[solver] * size, err_msg=name
+        )
+
+
+@pytest.mark.parametrize(
+    ("case", "model"), [pair for pair in FILTER_PAIRS if "fold_scores" in pair[1]], ids=lambda value: value.get("name")
+)
+def test_spectral_scores_of_unequal_folds_equal_golden_values(case: dict[str, Any], model: dict[str, Any]) -> None:
+    samples = [Sample(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY"]
+    labels = [np.array(case[key]) for key in ("fold_x", "fold_y")]
+    folds = selection.Folds(*labels, np.eye(int(labels[0].max()) + 1))
+    sigmas, lams = np.array([model["sigma"]]), np.array([model["lam"]])
+    golden = numbers(model["fold_scores"])
+    for solver, tolerance in ((SpectralSolver, 1e-6), (PairsSolver, 1e-3)):  # pairs bin the distances of few rows
+        made = solver(*samples, folds, sigmas, lams)
+        found = made.scores(DIFFERENCE)[0, 0] * np.exp(-made.log_scales[0])
+        np.testing.assert_allclose(found, golden, rtol=0, atol=tolerance * np.abs(golden).max())
+
+
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """Return make_golden.py as a module, wherever the tests are started from."""
@@ -157,10 +212,16 @@ def test_golden_file_holds_the_inputs_of_the_script(script: ModuleType) -> None:
         grid = inputs.pop("grid")
         assert inputs == {key: value for key, value in case.items() if key != "models"}
         assert grid == [(model["sigma"], model["lam"]) for model in case["models"]]
+    for inputs, case in zip(script.filter_inputs(), CONTENT["filter_cases"], strict=True):
+        grid = inputs.pop("grid")
+        assert inputs == {key: value for key, value in case.items() if key != "models"}
+        assert grid == [(model["sigma"], model["lam"]) for model in case["models"]]
 
 
 def test_golden_file_is_what_the_script_writes(script: ModuleType) -> None:
     assert script.solve_case(script.all_inputs()[0]) == CONTENT["cases"][0]
+    inputs = script.filter_inputs()[2]
+    assert script.solve_filter_case(inputs) == CONTENT["filter_cases"][2]
 
 
 @pytest.mark.parametrize("golden", CONTENT["gaussian_shift"], ids=lambda golden: f"mu{golden['mu']}")

@@ -10,7 +10,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 import densdiff as dd
+from densdiff.estimators.lsdd import automatic_solver
 from tests import oracle
+from tests.solvers import columns, each_solver
 
 ROOT = np.sqrt(2.0)
 GRIDS = {
@@ -66,10 +68,11 @@ def test_normalized_distance_has_norms_of_their_own_smoothing(draw):
     assert model.l2_distance().normalized == pytest.approx(expected, rel=1e-6)
 
 
-def test_norms_do_not_take_over_a_given_smoothing_of_the_difference(draw):
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
+def test_norms_do_not_take_over_a_given_smoothing_of_the_difference(draw, solver):
     x, y = draw(12, 60, 50, 1)
-    free = dd.LSDD(random_state=5).fit(x, y)
-    given_model = dd.LSDD(free.sigma_, free.lam_, random_state=5).fit(x, y)
+    free = dd.LSDD(solver=solver, random_state=5).fit(x, y)
+    given_model = dd.LSDD(free.sigma_, free.lam_, solver=solver, random_state=5).fit(x, y)
     a, b = free.l2_distance(), given_model.l2_distance()
     assert b.squared / b.normalized == pytest.approx(a.squared / a.normalized, rel=1e-9)
 
@@ -77,37 +80,42 @@ def test_norms_do_not_take_over_a_given_smoothing_of_the_difference(draw):
 @pytest.mark.parametrize("d", [1, 3])
 def test_theta_times_features_is_predict(draw, d):
     x, y = draw(13, d=d)
-    model = dd.LSDD(standardize=False, random_state=0).fit(x, y)
+    model = dd.LSDD(solver="centers", standardize=False, random_state=0).fit(x, y)
     points = np.concatenate([x[:5], y[:5] + 0.1])
     expected = oracle.psi(points, model.centers_, model.sigma_) @ model.theta_
     np.testing.assert_allclose(model.predict(points), expected, rtol=1e-9, atol=1e-11 * np.abs(expected).max())
 
 
-def test_integral_of_f_squared_is_theta_H_theta(draw):
+@each_solver
+def test_integral_of_f_squared_is_theta_H_theta(draw, solver):
     x, y = draw(14, d=1)
-    model = dd.LSDD(random_state=0).fit(3 * x, 3 * y)
+    model = dd.LSDD(solver=solver, random_state=0).fit(3 * x, 3 * y)
     line, step = np.linspace(-60, 60, 60_001, retstep=True)
     found = step * np.square(model.predict(line)).sum()
     assert found == pytest.approx(model.l2_distance().estimates["theta_H_theta"], rel=1e-6)
 
 
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
 @given(
     seed=st.integers(0, 10_000),
     sigma=st.floats(0.05, 5),
     lam=st.floats(1e-4, 10),
     d=st.integers(1, 4),
 )
-def test_regularization_orders_the_estimates(draw, seed, sigma, lam, d):
-    estimates = dd.LSDD(sigma, lam, random_state=0).fit(*draw(seed, 15, 11, d)).l2_distance().estimates
+def test_regularization_orders_the_estimates(draw, solver, seed, sigma, lam, d):
+    x, y = draw(seed, 15, 11, columns(solver, d, seed))
+    estimates = dd.LSDD(sigma, lam, solver=solver, random_state=0).fit(x, y).l2_distance().estimates
     slack = 1e-12 * estimates["regularization_corrected"]
     assert estimates["regularization_corrected"] >= estimates["h_theta"] - slack
     assert estimates["h_theta"] >= estimates["theta_H_theta"] - slack
-    assert estimates["positive_part"] == max(0.0, estimates["bias_corrected"])
+    if solver == "centers":
+        assert estimates["positive_part"] == max(0.0, estimates["bias_corrected"])
 
 
-def test_score_table_is_complete_and_ranks_the_chosen_model_first(draw):
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
+def test_score_table_is_complete_and_ranks_the_chosen_model_first(draw, solver):
     sigmas, lams = [0.4, 0.8, 1.6], [0.1, 1.0]
-    model = dd.LSDD(sigmas, lams, folds=4, random_state=0).fit(*draw(15))
+    model = dd.LSDD(sigmas, lams, solver=solver, folds=4, random_state=0).fit(*draw(15))
     table = model.cv_results_
     assert set(table) == {"sigma", "lam", "mean_score", "standard_error", "fold_scores", "rank"}
     found = set(zip(table["sigma"], table["lam"], strict=True))
@@ -123,11 +131,13 @@ def test_score_table_is_complete_and_ranks_the_chosen_model_first(draw):
     assert (table["standard_error"] > 0).all()
 
 
-def test_order_of_a_given_sequence_does_not_matter(draw):
-    pair = draw(16)
-    a = dd.LSDD([0.4, 0.8, 1.6], [0.1, 1.0], random_state=0).fit(*pair)
-    b = dd.LSDD((1.6, 0.4, 0.8), np.array([1.0, 0.1]), random_state=0).fit(*pair)
-    np.testing.assert_array_equal(a.theta_, b.theta_)
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
+def test_order_of_a_given_sequence_does_not_matter(draw, solver):
+    x, y = draw(16)
+    a = dd.LSDD([0.4, 0.8, 1.6], [0.1, 1.0], solver=solver, random_state=0).fit(x, y)
+    b = dd.LSDD((1.6, 0.4, 0.8), np.array([1.0, 0.1]), solver=solver, random_state=0).fit(x, y)
+    np.testing.assert_array_equal(a.predict(y), b.predict(y))
+    np.testing.assert_array_equal(a.cv_results_["fold_scores"], b.cv_results_["fold_scores"])
 
 
 def test_sigma_without_standardization_is_in_the_users_units(draw):
@@ -138,11 +148,60 @@ def test_sigma_without_standardization_is_in_the_users_units(draw):
     np.testing.assert_allclose(model.theta_ * 64.0**2, plain.theta_, atol=1e-12 * np.abs(plain.theta_).max())
 
 
+@pytest.mark.parametrize("solver", ["spectral", "pairs"])
+def test_sigma_of_the_exact_solvers_is_in_the_users_units_too(draw, solver):
+    x, y = draw(17)
+    wide = dd.LSDD(64.0, 0.1, solver=solver, standardize=False).fit(64 * x, 64 * y)
+    plain = dd.LSDD(1.0, 0.1, solver=solver, standardize=False).fit(x, y)
+    assert wide.sigma_ == 64.0
+    f = plain.predict(y)
+    np.testing.assert_allclose(wide.predict(64 * y) * 64.0**2, f, atol=1e-12 * np.abs(f).max())
+
+
+def test_a_numeric_lam_needs_a_named_solver(draw):
+    x, y = draw(17)
+    with pytest.raises(dd.InputError, match="lam means something different"):
+        dd.LSDD(lam=0.1).fit(x, y)
+    assert dd.LSDD(lam=0.1, centers=x[:5]).fit(x, y).solver_ == "centers"
+
+
+@pytest.mark.parametrize("solver", ["spectral", "pairs"])
+def test_centers_are_refused_by_solvers_that_have_none(draw, solver):
+    x, y = draw(17)
+    with pytest.raises(dd.InputError, match="centers were given"):
+        dd.LSDD(solver=solver, centers=x[:5]).fit(x, y)
+
+
+def test_spectral_refuses_four_columns_and_says_what_to_use(draw):
+    x, y = draw(17, d=4)
+    with pytest.raises(dd.InputError, match="'pairs' or 'auto'"):
+        dd.LSDD(solver="spectral").fit(x, y)
+    x[:, 2:], y[:, 2:] = 1.0, 1.0  # columns that do not vary do not count
+    with pytest.warns(dd.DensDiffWarning, match="constant"):
+        assert dd.LSDD(solver="spectral").fit(x, y).solver_ == "spectral"
+
+
+@pytest.mark.parametrize(
+    ("d", "rows", "expected"),
+    [
+        (1, 10, "spectral"),
+        (2, 10**7, "spectral"),
+        (3, 20_000, "pairs"),
+        (3, 20_001, "spectral"),
+        (4, 20_000, "pairs"),
+        (4, 20_001, "centers"),
+    ],
+)
+def test_auto_takes_the_solver_of_the_contract(d, rows, expected):
+    assert automatic_solver(d, rows) == expected
+
+
 def test_all_rows_are_centers_until_there_are_too_many(draw):
     x, y = draw(18, 90, 18)
-    everything = dd.LSDD(1.0, 0.1, random_state=0).fit(x, y).centers_
+    model = dd.LSDD(1.0, 0.1, solver="centers", random_state=0)
+    everything = clone(model).fit(x, y).centers_
     np.testing.assert_array_equal(everything, np.unique(np.concatenate([x, y]), axis=0))
-    few = {tuple(row) for row in dd.LSDD(1.0, 0.1, n_centers=36, random_state=0).fit(x, y).centers_}
+    few = {tuple(row) for row in clone(model).set_params(n_centers=36).fit(x, y).centers_}
     rows_x, rows_y = ({tuple(row) for row in rows} for rows in (x, y))
     assert few <= rows_x | rows_y
     assert (len(few & rows_x), len(few & rows_y)) == pytest.approx((30, 6), abs=1)  # as in the pooled sample
@@ -160,49 +219,57 @@ def test_given_centers_are_used_and_reported_in_the_users_units(draw):
 FIXED = {"sigma": 0.7, "lam": 0.2}
 
 
-def test_integer_weights_equal_repeated_rows(draw):
+@pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
+def test_integer_weights_equal_repeated_rows(draw, solver):
     x, y = draw(20)
     random = np.random.default_rng(0)
     counts_x, counts_y = random.integers(1, 5, len(x)), random.integers(1, 4, len(y))
     # without standardization: the pooled scale counts a sample with its number of rows, which repeating changes
-    model = dd.LSDD(**FIXED, centers=x[:9], standardize=False, random_state=0)
+    model = dd.LSDD(**FIXED, solver=solver, standardize=False, random_state=0)
+    if solver == "centers":
+        model.set_params(centers=x[:9])
     weighted = clone(model).fit(x, y, weights_x=counts_x, weights_y=counts_y)
     repeated = clone(model).fit(np.repeat(x, counts_x, axis=0), np.repeat(y, counts_y, axis=0))
-    np.testing.assert_allclose(weighted.theta_, repeated.theta_, rtol=1e-10, atol=1e-12)
+    if solver == "centers":
+        np.testing.assert_allclose(weighted.theta_, repeated.theta_, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(weighted.predict(y), repeated.predict(y), rtol=1e-10, atol=1e-12)
     a, b = weighted.l2_distance().estimates, repeated.l2_distance().estimates
     for name in ("h_theta", "theta_H_theta", "regularization_corrected"):
         assert a[name] == pytest.approx(b[name], rel=1e-10)
 
 
-def test_zero_weights_equal_absent_rows(draw):
+@each_solver
+def test_zero_weights_equal_absent_rows(draw, solver):
     x, y = draw(21)
     weights = np.arange(len(x)) % 3
-    model = dd.LSDD(random_state=0)
+    model = dd.LSDD(solver=solver, random_state=0)
     zeroed = clone(model).fit(x, y, weights_x=weights)
     absent = clone(model).fit(x[weights > 0], y, weights_x=weights[weights > 0])
     np.testing.assert_array_equal(zeroed.predict(y), absent.predict(y))
     assert zeroed.l2_distance() == absent.l2_distance()
 
 
-def test_only_ratios_of_weights_matter(draw):
+@each_solver
+def test_only_ratios_of_weights_matter(draw, solver):
     x, y = draw(22)
     weights = np.random.default_rng(1).random(len(x)) + 0.1
-    model = dd.LSDD(random_state=0)
+    model = dd.LSDD(solver=solver, random_state=0)
     small, large = (clone(model).fit(x, y, weights_x=factor * weights) for factor in (1.0, 1024.0))
     np.testing.assert_allclose(small.predict(y), large.predict(y), rtol=1e-11)
     constant = clone(model).fit(x, y, weights_x=np.full(len(x), 4.0), weights_y=np.full(len(y), 0.5))
     np.testing.assert_allclose(constant.predict(y), clone(model).fit(x, y).predict(y), rtol=1e-10, atol=1e-12)
 
 
-def test_weights_turn_one_mixture_into_another():
+@each_solver
+def test_weights_turn_one_mixture_into_another(solver):
     random = np.random.default_rng(4)
     near, far = random.normal(size=(300, 1)), random.normal(size=(300, 1)) + 4
     x = np.concatenate([near, far])
     y = np.concatenate([random.normal(size=(570, 1)), random.normal(size=(30, 1)) + 4])
     weights = np.repeat([0.95, 0.05], 300)
-    plain = dd.LSDD(random_state=0).fit(x, y).l2_distance().normalized
-    balanced = dd.LSDD(random_state=0).fit(x, y, weights_x=weights).l2_distance().normalized
+    model = dd.LSDD(solver=solver, random_state=0)
+    plain = clone(model).fit(x, y).l2_distance().normalized
+    balanced = clone(model).fit(x, y, weights_x=weights).l2_distance().normalized
     # f = .45 (N(4, 1) - N(0, 1)); norms in units of |N(0, 1)|^2, overlap of the two parts e^-4
     overlap = np.exp(-4.0)
     squares = [a**2 + b**2 + 2 * a * b * overlap for a, b in ((-0.45, 0.45), (0.5, 0.5), (0.95, 0.05))]
@@ -210,32 +277,41 @@ def test_weights_turn_one_mixture_into_another():
     assert balanced < 0.03
 
 
-def test_refit_equals_a_fresh_fit_bit_for_bit(draw):
-    model = dd.LSDD(random_state=3).fit(*draw(23, 50, 20, 3))
+@each_solver
+def test_refit_equals_a_fresh_fit_bit_for_bit(draw, solver):
+    model = dd.LSDD(solver=solver, random_state=3).fit(*draw(23, 50, 20, columns(solver, 3)))
     model.l2_distance()
-    again, fresh = model.fit(*draw(24, d=1)), dd.LSDD(random_state=3).fit(*draw(24, d=1))
+    again, fresh = model.fit(*draw(24, d=1)), dd.LSDD(solver=solver, random_state=3).fit(*draw(24, d=1))
     assert again is model
-    np.testing.assert_array_equal(again.theta_, fresh.theta_)
+    for name, column in fresh.cv_results_.items():
+        np.testing.assert_array_equal(again.cv_results_[name], column)
     np.testing.assert_array_equal(again.predict([0.0, 1.0]), fresh.predict([0.0, 1.0]))
     assert again.l2_distance() == fresh.l2_distance()
     assert vars(again).keys() == vars(fresh).keys()
 
 
+@each_solver
 @pytest.mark.parametrize("d", [1, 4])
-def test_same_seed_gives_the_same_bits(draw, d):
-    x, y = draw(25, 90, 60, d)
-    first, second = (dd.LSDD(n_centers=50, random_state=9).fit(x, y) for _ in range(2))
-    np.testing.assert_array_equal(first.theta_, second.theta_)
+def test_same_seed_gives_the_same_bits(draw, d, solver):
+    x, y = draw(25, 90, 60, columns(solver, d))
+    model = dd.LSDD(solver=solver, n_centers=50, random_state=9)
+    first, second = (clone(model).fit(x, y) for _ in range(2))
+    np.testing.assert_array_equal(first.predict(y), second.predict(y))
+    np.testing.assert_array_equal(first.cv_results_["fold_scores"], second.cv_results_["fold_scores"])
     assert first.l2_distance() == second.l2_distance() == first.l2_distance()
-    other = dd.LSDD(n_centers=50, random_state=10).fit(x, y)
-    assert not np.array_equal(first.centers_, other.centers_)
+    other = clone(model).set_params(random_state=10).fit(x, y)
+    assert not np.array_equal(first.cv_results_["fold_scores"], other.cv_results_["fold_scores"])
+    if solver == "centers":
+        assert not np.array_equal(first.centers_, other.centers_)
 
 
-def test_recorded_seed_reproduces_an_unseeded_fit(draw):
+@each_solver
+def test_recorded_seed_reproduces_an_unseeded_fit(draw, solver):
     x, y = draw(26, 90, 60)
-    model = dd.LSDD(n_centers=50).fit(x, y)
-    again = dd.LSDD(n_centers=50, random_state=model.l2_distance().seed).fit(x, y)
-    np.testing.assert_array_equal(model.theta_, again.theta_)
+    model = dd.LSDD(solver=solver, n_centers=50).fit(x, y)
+    again = dd.LSDD(solver=solver, n_centers=50, random_state=model.l2_distance().seed).fit(x, y)
+    np.testing.assert_array_equal(model.predict(y), again.predict(y))
+    np.testing.assert_array_equal(model.cv_results_["fold_scores"], again.cv_results_["fold_scores"])
 
 
 def test_a_generator_is_consumed_and_the_global_state_is_not(draw):
@@ -245,7 +321,8 @@ def test_a_generator_is_consumed_and_the_global_state_is_not(draw):
     one, two = (dd.LSDD(n_centers=50, random_state=generator).fit(x, y) for _ in range(2))
     dd.l2_distance(x, y)
     assert one.seed_ != two.seed_
-    legacy = [dd.LSDD(1.0, 1.0, random_state=np.random.RandomState(0)).fit(x, y).seed_ for _ in range(2)]
+    fixed = dd.LSDD(1.0, 1.0, solver="centers")
+    legacy = [fixed.set_params(random_state=np.random.RandomState(0)).fit(x, y).seed_ for _ in range(2)]
     assert legacy[0] == legacy[1]
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
 
@@ -269,21 +346,25 @@ def test_asking_before_fit_is_a_not_fitted_error(estimator, call):
     assert isinstance(caught.value, SklearnNotFittedError)
 
 
-def test_pickled_model_answers_the_same(draw):
+@each_solver
+def test_pickled_model_answers_the_same(draw, solver):
     x, y = draw(28)
-    model = dd.LSDD(random_state=0).fit(x, y)
+    model = dd.LSDD(solver=solver, random_state=0).fit(x, y)
     copy = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(copy.predict(y), model.predict(y))
     assert copy.l2_distance() == model.l2_distance()
     assert repr(copy) == repr(model)
 
 
-def test_every_learned_attribute_of_the_contract_is_there(draw):
+@each_solver
+def test_every_learned_attribute_of_the_contract_is_there(draw, solver):
     x, y = draw(29)
-    model = dd.LSDD(random_state=0).fit(x, y)
+    model = dd.LSDD(solver=solver, random_state=0).fit(x, y)
     assert model.n_features_in_ == 2
     assert model.feature_names_ == ("x0", "x1")
-    assert model.solver_ == "centers"
+    assert model.solver_ == ("spectral" if solver == "auto" else solver)
+    for name in ("centers_", "theta_"):
+        assert hasattr(model, name) == (solver == "centers")
     assert isinstance(model.sigma_, float)
     assert isinstance(model.lam_, float)
     np.testing.assert_array_equal(model.samples_[0], x)

@@ -48,9 +48,14 @@ def test_drawn_rows_are_distinct_and_all_of_them_when_few(seed, n, count):
 def test_repeats_are_different_partitions_of_ample_data():
     drawn = selection.draw_folds(1, 100, 80, 5)
     labels = oracle.fold_labels(drawn.members, drawn.groups_x)
-    assert labels.shape == (4, 100)
+    assert labels.shape == (2, 100)
     together = {tuple((row[:, None] == row[None, :]).ravel()) for row in labels}
-    assert len(together) == 4
+    assert len(together) == 2
+
+
+def test_large_samples_are_dealt_once():
+    assert len(selection.draw_folds(1, 5000, 5000, 5).members) == 10
+    assert len(selection.draw_folds(1, 5001, 5000, 5).members) == 5
 
 
 @pytest.mark.parametrize("n", [20, 103, 200_003])

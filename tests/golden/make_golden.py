@@ -1,4 +1,4 @@
-"""Golden values of E1 to E10 and of the hold-out score, computed with 50 digits by plain loops.
+"""Golden values of E1 to E15 and of the hold-out scores, computed with 50 digits by plain loops and quadrature.
 
 Written from the equations alone, with nothing of the library imported, so that an error would have to be
 made twice to go unseen. `python make_golden.py` writes `golden.json` beside this file. Inputs are floats
@@ -6,10 +6,13 @@ rounded to 6 decimals and taken over bit for bit; outputs are strings of 30 digi
 """
 
 import json
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import mpmath as mp  # type: ignore[import-untyped]
+from mpmath.calculus.quadrature import GaussLegendre  # type: ignore[import-untyped]
 
 DIGITS = 30
 mp.mp.dps = 50
@@ -233,6 +236,170 @@ def solve_case(inputs: dict[str, Any]) -> dict[str, Any]:
     return {**{key: v for key, v in inputs.items() if key != "grid"}, "models": models}
 
 
+def filter_value(w: Number, sigma: Number, lam: Number) -> Number:
+    """Return F of E11."""
+    return 1 / (1 + lam * mp.exp(sigma**2 * w**2 / 2))
+
+
+@cache
+def frequency_nodes(sigma: Number, lam: Number, dimension: int) -> list[tuple[Number, Number, Number]]:
+    """Return (w, weight, F(w)) of a Gauss-Legendre rule: 25 panels of 48 nodes, F's poles a panel's width away.
+
+    The last panel ends where w^(d-1) F is below 1e-45 of its peak.
+    """
+    top = mp.sqrt(2 * (mp.log(1 + 1 / lam) + 45 * mp.log(10) + dimension * 3)) / sigma
+    edges = mp.linspace(0, top, 26)
+    rule = GaussLegendre(mp.mp)
+    nodes = [node for a, b in pairwise(edges) for node in rule.get_nodes(a, b, 5, mp.mp.prec)]
+    return [(w, weight, filter_value(w, sigma, lam)) for w, weight in nodes]
+
+
+def radial_kernel(r: Number, sigma: Number, lam: Number, dimension: int) -> tuple[Number, Number]:
+    """Return K_F(r) and K_FF(r) of E15: the inverse transforms of F and F^2, by their Bessel integral."""
+    half = mp.mpf(dimension) / 2
+    surface = 2 * mp.pi**half / mp.gamma(half) / (2 * mp.pi) ** dimension
+
+    def wave(w: Number) -> Number:
+        # The mean of exp(i w x) over the sphere of radius r; in one dimension a cosine.
+        mean = mp.cos(w * r) if dimension == 1 else mp.hyp0f1(half, -((w * r) ** 2) / 4)
+        return surface * w ** (dimension - 1) * mean
+
+    plain, squared = [], []
+    for w, weight, F in frequency_nodes(sigma, lam, dimension):
+        plain.append(weight * F * wave(w))
+        squared.append(plain[-1] * F)
+    return mp.fsum(plain), mp.fsum(squared)
+
+
+def filter_estimates(case: dict[str, Any], sigma: Number, lam: Number) -> dict[str, Any]:
+    """Return f at the points and the twins of E4 to E7 as sums over pairs of rows (E15)."""
+    X, Y = case["X"], case["Y"]
+    dimension = len(X[0])
+    omegas = shares(case["weights_x"]), shares(case["weights_y"])
+    rows, weights = X + Y, omegas[0] + [-omega for omega in omegas[1]]
+    kernels: dict[Any, tuple[Number, Number]] = {}
+
+    def kernel(a: Vector, b: Vector) -> tuple[Number, Number]:
+        squared = squared_distance(a, b)
+        if squared not in kernels:
+            kernels[squared] = radial_kernel(mp.sqrt(squared), sigma, lam, dimension)
+        return kernels[squared]
+
+    table = [[kernel(a, b) for b in rows] for a in rows]
+    everything = [(i, j) for i in range(len(rows)) for j in range(len(rows))]
+    plain = mp.fsum(weights[i] * weights[j] * table[i][j][0] for i, j in everything)
+    squared = mp.fsum(weights[i] * weights[j] * table[i][j][1] for i, j in everything)
+
+    debiased = mp.mpf(0)
+    blocks = (range(len(X)), range(len(X), len(rows)))
+    for one in blocks:
+        for other in blocks:
+            pairs = [(i, j) for i in one for j in other if i != j]
+            mass = abs(mp.fsum(weights[i] * weights[j] for i, j in pairs))  # 1 across the samples
+            terms = [weights[i] * weights[j] * (2 * table[i][j][0] - table[i][j][1]) for i, j in pairs]
+            debiased += mp.fsum(terms) / mass
+    return {
+        "f": [
+            mp.fsum(w * kernel(point, row)[0] for w, row in zip(weights, rows, strict=True)) for point in case["points"]
+        ],
+        "estimates": {
+            "h_theta": plain,
+            "theta_H_theta": squared,
+            "regularization_corrected": 2 * plain - squared,
+            "debiased": debiased,
+        },
+    }
+
+
+def wave_sums(rows: Rows, weights: Vector, w: Number) -> tuple[Number, Number]:
+    """Return the real and imaginary part of one sample's characteristic function at -w, for one column."""
+    parts = list(zip(rows, shares(weights), strict=True))
+    return mp.fsum(o * mp.cos(w * row[0]) for row, o in parts), -mp.fsum(o * mp.sin(w * row[0]) for row, o in parts)
+
+
+def spectral_values(case: dict[str, Any], sigma: Number, lam: Number) -> dict[str, Any]:
+    """Return E11 (f at the points), E12 with its twins and E13 of one column, by quadrature over w."""
+    X, Y, wx, wy = case["X"], case["Y"], case["weights_x"], case["weights_y"]
+    crowding = [mp.fsum(o**2 for o in shares(w)) for w in (wx, wy)]  # 1/n and 1/m with equal weights
+
+    parts = []
+    for w, weight, F in frequency_nodes(sigma, lam, 1):
+        (a, b), (c, d) = wave_sums(X, wx, w), wave_sums(Y, wy, w)
+        powers = a**2 + b**2, c**2 + d**2
+        noise = mp.fsum(s / (1 - s) * (1 - p) for s, p in zip(crowding, powers, strict=True))
+        parts.append((weight, (w, F, a - c, b - d, noise)))
+
+    def integral(term: Any) -> Number:
+        return mp.fsum(weight * term(*values) for weight, values in parts) / mp.pi
+
+    estimates = {
+        "h_theta": integral(lambda w, F, a, b, noise: F * (a**2 + b**2)),
+        "theta_H_theta": integral(lambda w, F, a, b, noise: F**2 * (a**2 + b**2)),
+        "regularization_corrected": integral(lambda w, F, a, b, noise: (2 * F - F**2) * (a**2 + b**2)),
+        "debiased": integral(lambda w, F, a, b, noise: (2 * F - F**2) * (a**2 + b**2 - noise)),
+    }
+    points = [point[0] for point in case["points"]]
+    f = [integral(lambda w, F, a, b, noise, t=t: F * (a * mp.cos(w * t) - b * mp.sin(w * t))) for t in points]
+    return {"f": f, "estimates": estimates}
+
+
+def spectral_scores(case: dict[str, Any], sigma: Number, lam: Number) -> Vector:
+    """Return E14 of every fold of one column, by quadrature over w."""
+
+    def chosen(key: str, t: int, held_out: bool) -> Rows:
+        folds = case["fold_x" if key == "X" else "fold_y"]
+        return [row for row, fold in zip(case[key], folds, strict=True) if (fold == t) == held_out]
+
+    def difference(t: int, held_out: bool, w: Number) -> tuple[Number, Number]:
+        x, y = (wave_sums(rows, [mp.mpf(1)] * len(rows), w) for rows in (chosen(k, t, held_out) for k in "XY"))
+        return x[0] - y[0], x[1] - y[1]
+
+    scores = []
+    for t in range(max(case["fold_x"]) + 1):
+        terms = []
+        for w, weight, F in frequency_nodes(sigma, lam, 1):
+            (a, b), (c, d) = difference(t, False, w), difference(t, True, w)
+            terms.append(weight * (F**2 * (a**2 + b**2) - 2 * F * (a * c + b * d)))
+        scores.append(mp.fsum(terms) / mp.pi)
+    return scores
+
+
+def agree(left: Any, right: Any) -> bool:
+    """Return whether two nests of numbers are the same to 30 digits of their largest."""
+    if isinstance(left, dict):
+        left, right = [left[key] for key in sorted(left)], [right[key] for key in sorted(right)]
+    size = max(abs(v) for v in left)
+    return all(abs(a - b) < size * mp.mpf(10) ** -DIGITS for a, b in zip(left, right, strict=True))
+
+
+def solve_filter_case(inputs: dict[str, Any]) -> dict[str, Any]:
+    """Return the inputs of one case of the exact solvers with the values of its models, in the user's units.
+
+    In one column every value is computed twice: from pairs (E15) and by quadrature over frequencies (E11 to E13).
+    """
+    case = {key: exact(inputs[key]) for key in ("X", "Y", "points")}
+    case["centers"] = case["X"]
+    case["weights_x"] = exact(inputs["weights_x"] or [1.0] * len(inputs["X"]))
+    case["weights_y"] = exact(inputs["weights_y"] or [1.0] * len(inputs["Y"]))
+    case["fold_x"], case["fold_y"] = inputs["fold_x"], inputs["fold_y"]
+    volume = mp.mpf(1)
+    if inputs["standardize"]:
+        case, volume = standardized(case)
+    models = []
+    for sigma, lam in inputs["grid"]:
+        values = filter_estimates(case, mp.mpf(sigma), mp.mpf(lam))
+        if len(case["X"][0]) == 1:
+            again = spectral_values(case, mp.mpf(sigma), mp.mpf(lam))
+            if not all(agree(values[key], again[key]) for key in values):
+                raise ArithmeticError("E15 and quadrature of E11 to E13 differ")
+        printed = text({key: values["estimates"][key] / volume for key in values["estimates"]})
+        model = {"sigma": sigma, "lam": lam, "f": text([v / volume for v in values["f"]]), "estimates": printed}
+        if inputs["fold_x"]:
+            model["fold_scores"] = text(spectral_scores(case, mp.mpf(sigma), mp.mpf(lam)))
+        models.append(model)
+    return {**{key: v for key, v in inputs.items() if key != "grid"}, "models": models}
+
+
 def gaussian_shift(mu: float) -> dict[str, Any]:
     """Return the distances of N(mu, 1/(4 pi)) and N(0, 1/(4 pi)): quadrature checked against closed form."""
     shift = mp.mpf(mu)
@@ -313,10 +480,38 @@ def all_inputs() -> list[dict[str, Any]]:
     return [line, crowded, plane, weighted, five, rescaled, rescaled_weighted, wide]
 
 
+def filter_inputs() -> list[dict[str, Any]]:
+    """Return the cases of the exact solvers, small: every pair is a quadrature."""
+    line = make_inputs("line", 11, (6, 4), ([-2.0], [2.0]), [(0.4, 0.1), (0.3, 0.001)])
+    line.update(fold_x=[0, 1, 0, 2, 0, 1], fold_y=[1, 2, 2, 0])
+    line_weighted = make_inputs("line_weighted", 12, (5, 6), ([-2.0], [2.0]), [(0.5, 0.01)])
+    line_weighted["weights_x"] = [row[0] for row in Lehmer(80).rows(5, [0.2], [3.0])]
+    line_weighted["weights_y"] = [row[0] for row in Lehmer(81).rows(6, [0.2], [3.0])]
+    line_rescaled = make_inputs("line_standardized", 13, (6, 5), ([1000.0], [1300.0]), [(0.4, 0.03)])
+    line_rescaled["standardize"] = True
+    plane = make_inputs("plane", 14, (5, 4), ([-2.0] * 2, [2.0] * 2), [(0.6, 0.1), (0.5, 0.001)])
+    five = make_inputs("five", 15, (5, 3), ([-1.0] * 5, [1.0] * 5), [(1.0, 0.1), (0.7, 0.001)])
+    five_rescaled = make_inputs(
+        "five_standardized",
+        16,
+        (4, 5),
+        ([1000.0, -0.02, 3.0, -5.0, 0.0], [1300.0, 0.02, 4.0, 5.0, 70.0]),
+        [(1.0, 0.05)],
+    )
+    five_rescaled["standardize"] = True
+    five_rescaled["weights_x"] = [row[0] for row in Lehmer(82).rows(4, [0.2], [3.0])]
+    cases = [line, line_weighted, line_rescaled, plane, five, five_rescaled]
+    for case in cases:
+        del case["centers"]
+        case["points"] = case["points"][:3]
+    return cases
+
+
 def main() -> None:
     """Write golden.json."""
     golden = {
         "cases": [solve_case(inputs) for inputs in all_inputs()],
+        "filter_cases": [solve_filter_case(inputs) for inputs in filter_inputs()],
         "gaussian_shift": [gaussian_shift(mu) for mu in (0.0, 0.2, 0.4, 0.6, 0.8)],
     }
     GOLDEN_FILE.write_text(json.dumps(golden, indent=1) + "\n", encoding="utf-8")

@@ -22,7 +22,7 @@ _BIN_STEP = 0.02  # in sqrt(r / smallest sigma)
 
 @dataclass(frozen=True)
 class RadialTable:
-    """The kernels of F and F^2 at r = 0, step, 2 step, ..: row l is lam l, zero from the last column on."""
+    """The kernels of F and F^2 at r = 0, step, 2 step, ..: row l is lam l, zero in the last two columns and beyond."""
 
     step: float
     plain: FloatArray  # (L, R), of F
@@ -78,7 +78,7 @@ def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
     kernels = []
     for marginal in _marginals(d, frequency, grid):
         kernels.append(irfft(marginal, n=size)[:, : size // 2] * (size * spacing / np.sqrt(2.0 * np.pi)))
-        kernels[-1][:, -1] = 0.0
+        kernels[-1][:, -2:] = 0.0
     return RadialTable(period / size, *kernels)
 
 
