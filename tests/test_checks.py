@@ -85,7 +85,7 @@ def test_inputs_are_copied_and_never_changed():
     both = checks.pair(x, y, w)
     for mine, theirs in [(both.x, x), (both.y, y), (both.weights_x, w)]:
         assert not np.shares_memory(mine, theirs)
-        assert mine.flags.c_contiguous
+        assert mine.flags.f_contiguous  # solvers go through the rows column by column
     np.testing.assert_array_equal(x, A)
     np.testing.assert_array_equal(y, B)
 

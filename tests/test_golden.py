@@ -144,14 +144,13 @@ def test_hold_out_scores_of_unequal_folds_equal_golden_values(case: dict[str, An
     assert_close(scores, model["fold_scores"])
 
 
-# The grid of one column is fine for few rows: 1e-6 of the terms' size.
 EXACT_SOLVERS = {"pairs": RTOL, "spectral": 1e-6}
 FILTER_PAIRS: list[Pair] = [(case, model) for case in CONTENT["filter_cases"] for model in case["models"]]
 FILTER_RUNS = [
     pytest.param(solver, case, model, id=f"{solver}-{case['name']}-sigma{model['sigma']}-lam{model['lam']}")
     for case, model in FILTER_PAIRS
     for solver in EXACT_SOLVERS
-    if solver == "pairs" or len(case["X"][0]) == 1
+    if solver == "pairs" or len(case["X"][0]) == 1  # E11 to E13 are golden in one column
 ]
 every_exact_solver = pytest.mark.parametrize(("solver", "case", "model"), FILTER_RUNS)
 
@@ -184,13 +183,14 @@ def test_exact_solvers_give_every_golden_estimate(solver: str, case: dict[str, A
     ("case", "model"), [pair for pair in FILTER_PAIRS if "fold_scores" in pair[1]], ids=lambda value: value.get("name")
 )
 def test_spectral_scores_of_unequal_folds_equal_golden_values(case: dict[str, Any], model: dict[str, Any]) -> None:
-    samples = [Sample(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY"]
-    labels = [np.array(case[key]) for key in ("fold_x", "fold_y")]
-    folds = selection.Folds(*labels, np.eye(int(labels[0].max()) + 1))
+    x, y = (Sample(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY")
+    fold_x, fold_y = np.array(case["fold_x"]), np.array(case["fold_y"])
+    folds = selection.Folds(fold_x, fold_y, np.eye(int(fold_x.max()) + 1))
     sigmas, lams = np.array([model["sigma"]]), np.array([model["lam"]])
     golden = numbers(model["fold_scores"])
-    for solver, tolerance in ((SpectralSolver, 1e-6), (PairsSolver, 1e-3)):  # pairs bin the distances of few rows
-        made = solver(*samples, folds, sigmas, lams)
+    solvers: Any = ((SpectralSolver, 1e-6), (PairsSolver, 1e-3))  # pairs bin the distances of few rows
+    for solver, tolerance in solvers:
+        made = solver(x, y, folds, sigmas, lams)
         found = made.scores(DIFFERENCE)[0, 0] * np.exp(-made.log_scales[0])
         np.testing.assert_allclose(found, golden, rtol=0, atol=tolerance * np.abs(golden).max())
 

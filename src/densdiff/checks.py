@@ -444,7 +444,7 @@ def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray,
     if found[kept].min() < 1e-300 or found.max() > 1e300 / len(found):
         span = f"{found[kept].min()} to {found.max()}"
         raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
-    return (sample, found) if kept.all() else (sample[kept], found[kept])
+    return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
 
 
 def _varies(x: FloatArray, y: FloatArray) -> bool:

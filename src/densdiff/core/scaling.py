@@ -70,13 +70,13 @@ def pooled_scaling(
     if not standardize:
         exponent = np.full_like(exponent, exponent.max())
     inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
-    share = len(x) / (len(x) + len(y))
-    mean = share * _mean(inner_x, omega_x) + (1.0 - share) * _mean(inner_y, omega_y)
+    share_x, share_y = (len(rows) / (len(x) + len(y)) for rows in (x, y))
+    mean = share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y)
     inner_x -= mean
     inner_y -= mean
     deviation = np.ones_like(mean)
     if standardize:
-        variance = share * _mean(inner_x, omega_x, 2) + (1.0 - share) * _mean(inner_y, omega_y, 2)
+        variance = share_x * _mean(inner_x, omega_x, 2) + share_y * _mean(inner_y, omega_y, 2)
         deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
         inner_x /= deviation
         inner_y /= deviation

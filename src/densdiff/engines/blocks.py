@@ -47,6 +47,7 @@ def evaluate(
 ) -> FloatArray:
     """sum_l c_l psi_l(x) at each point, (k,) or (k, c) for coefficients (b,) or (b, c)."""
     block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
+    coefficients = np.ascontiguousarray(coefficients)  # a broadcast number would be summed in another order
     values = np.empty((len(points), *coefficients.shape[1:]))
     for start in range(0, len(points), block_rows):
         block = slice(start, start + block_rows)

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.core import grid as grids
 from densdiff.core import kernel, spectral
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
@@ -38,13 +39,13 @@ class SpectralSolver:
     def _transform(self, levels: npt.NDArray[np.intp]) -> int:
         """Spread the rows for a run of sigmas and transform each octave; the number of rows that lay too far out."""
         sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
-        axes, spacing = spectral.plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
-        spread = [spectral.spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
-        grid = spectral.finest(np.concatenate([counts for counts, _ in spread]), spacing)
+        axes, spacing = grids.plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
+        spread = [grids.spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
+        grid = grids.finest(np.concatenate([counts for counts, _ in spread]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
         for octave in range(octaves.max() + 1):
             if octave > 0:
-                grid = spectral.coarsen(grid)
+                grid = grids.coarsen(grid)
             chosen = octaves == octave
             if chosen.any():
                 first = int(levels[chosen][0])
@@ -96,8 +97,8 @@ class SpectralSolver:
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
                 total = np.square(sample.omega).sum()
-                places = spectral.places_of(sample.rows[::step].T, of.axes)
-                squares *= (total / squares.sum()) * spectral.within(places, of.axes, 0.0)
+                places = grids.places_of(sample.rows[::step].T, of.axes)
+                squares *= (total / squares.sum()) * grids.within(places, of.axes, 0.0)
                 own = spectral.own_power(places, squares, of)
                 power = np.square(np.abs(self._curve(side, of)))
                 self._noise[first].append((own - total * power) / (1.0 - total))
@@ -107,8 +108,8 @@ class SpectralSolver:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
         level, i = model
         of = self._of(level)
-        places = spectral.places_of(points.T, of.axes)
-        near = spectral.within(places, of.axes, of.pad / 2)
+        places = grids.places_of(points.T, of.axes)
+        near = grids.within(places, of.axes, of.pad / 2)
         values = np.zeros(len(points))
         curve = self._curve(side, of)
         for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // 1024) or 1):

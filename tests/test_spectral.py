@@ -1,0 +1,298 @@
+"""The spectral solver: spreading, coarsening and transforms against direct sums, estimates against all pairs."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import densdiff as dd
+from densdiff.core import grid as grids
+from densdiff.core import spectral
+from densdiff.core.selection import draw_folds
+from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.estimators.spectral import SpectralSolver
+from tests import oracle
+
+SIDES = {"difference": DIFFERENCE, "p": DENSITY_X, "q": DENSITY_Y}
+# three columns take seconds on their default grid: two sigmas of the ladder, the smallest among them, need less
+SIZES = {1: (60, 41), 2: (45, 70), 3: (40, 29)}
+
+
+def rows_of(d, n, m):
+    """Two samples whose columns have different scales until they are standardized."""
+    random = np.random.default_rng([d, n, m])
+    scales = np.array([1.0, 40.0, 0.03])[:d]
+    return random.normal(size=(n, d)) * scales, (0.8 * random.normal(size=(m, d)) + 0.6) * scales
+
+
+def prepared(d, weighted=False):
+    """Inner samples, folds and the ends of the default ladder, as LSDD prepares them."""
+    n, m = SIZES[d]
+    random = np.random.default_rng(d)
+    weights = (random.random(n) + 0.2, random.random(m) + 0.2) if weighted else (None, None)
+    data = dd.LSDD(1.0, 0.1, solver="pairs", random_state=0).fit(*rows_of(d, n, m), *weights)._data
+    return data.x, data.y, data.folds, data.ladder()
+
+
+def finest_grid(d, spacing=0.2, groups=3, weighted=True):
+    random = np.random.default_rng(d)
+    rows = random.normal(size=(50, d))
+    omega = random.random(50) + 0.1 if weighted else np.full(50, 0.02)
+    labels = random.integers(0, groups, 50)
+    axes = [grids.make_axis([rows[:, a]], 5.0, 1e9) for a in range(d)]
+    counts, outside = grids.spread(rows, omega, labels, groups, axes, spacing)
+    assert outside == 0
+    return rows, omega, labels, axes, grids.finest(counts, spacing)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_spreading_conserves_the_mass_of_every_group(monkeypatch, d, together, weighted):
+    monkeypatch.setattr(grids, "_CACHED_NODES", 1 << 30 if together else 0)
+    _, omega, labels, _, grid = finest_grid(d, weighted=weighted)
+    totals = grid.counts.reshape(3, -1).sum(axis=1)
+    np.testing.assert_allclose(totals, np.bincount(labels, omega), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_spreading_keeps_first_moments(d):
+    rows, omega, labels, axes, grid = finest_grid(d)
+    places = grids.places_of(rows.T, axes)
+    for a in range(d):
+        line = grid.spacing * (grid.start[a] + np.arange(grid.counts.shape[a + 1]))
+        others = tuple(b + 1 for b in range(d) if b != a)
+        found = grid.counts.sum(axis=others) @ line
+        np.testing.assert_allclose(found, np.bincount(labels, omega * places[:, a]), rtol=1e-11)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_coarsening_equals_spreading_on_the_coarse_grid(d):
+    rows, omega, labels, axes, fine = finest_grid(d)
+    coarse = grids.coarsen(fine)
+    direct = grids.finest(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
+    assert coarse.spacing == direct.spacing
+    nodes = {}
+    for name, grid in (("coarse", coarse), ("direct", direct)):
+        nodes[name] = {
+            (g, *(np.array(index) + grid.start)): grid.counts[g][index]
+            for g in range(3)
+            for index in np.ndindex(grid.counts.shape[1:])
+        }
+    for key in nodes["coarse"] | nodes["direct"]:
+        assert nodes["coarse"].get(key, 0.0) == pytest.approx(nodes["direct"].get(key, 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("twice_coarser", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_transform_equals_the_sum_of_waves(d, twice_coarser):
+    sigma, lam = 1.0, 1e-2
+    rows, omega, labels, axes, grid = finest_grid(d, spacing=0.25 * sigma if not twice_coarser else 0.0625)
+    for _ in range(2 * twice_coarser):
+        grid = grids.coarsen(grid)
+    of = spectral.transform(grid, axes, np.array([sigma]), lam)
+    places = grids.places_of(rows.T, axes)
+    box = np.stack(np.meshgrid(*of.frequencies, indexing="ij"), axis=-1).reshape(-1, d)
+    waves = omega[:, None] * np.exp(-1j * (places - of.origin) @ box.T)  # (50, m)
+    expected = np.array([waves[labels == g].sum(axis=0) for g in range(3)])
+    # where a filter of this lam still lets a thousandth pass; the level of the noise is sqrt(sum omega^2)
+    passing = of.filters(sigma, np.array([lam]))[0] > 1e-3
+    noise = np.sqrt(np.bincount(labels, omega**2))
+    error = np.abs(of.values - expected).max(axis=0, where=passing, initial=0.0)
+    filtered = np.abs(of.filters(sigma, np.array([lam]))[0] * (of.values - expected)).max(axis=1)
+    assert (filtered < 1e-3 * noise).all()
+    low = of.squared < (1.0 / sigma) ** 2
+    assert np.abs(of.values - expected)[:, low].max() < 1e-4 * noise.min()
+    assert np.isfinite(error).all()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_own_power_equals_the_power_of_every_single_row(d):
+    rows, omega, _, axes, grid = finest_grid(d)
+    kept = slice(0, 12)
+    alone = np.zeros((12, *grid.counts.shape[1:]))
+    for i in range(12):
+        one = slice(i, i + 1)
+        alone[i] = grids.spread(rows[one], omega[one], np.zeros(1, dtype=int), 1, axes, grid.spacing)[0][0]
+    of = spectral.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
+    expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
+    found = spectral.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
+    np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision
+
+
+def estimates_of(form):
+    return {
+        "h_theta": form.plain,
+        "theta_H_theta": form.plain - form.lam_term,
+        "regularization_corrected": form.plain + form.lam_term,
+        "debiased": form.plain + form.lam_term - form.correction,
+    }
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_smallest_sigma_agrees_with_all_pairs(d, weighted):
+    x, y, folds, ladder = prepared(d, weighted)
+    sigmas = ladder[[0, -1]] if d < 3 else ladder[-1:]
+    solver = SpectralSolver(x, y, folds, sigmas, None)
+    smallest, level = float(sigmas[-1]), len(sigmas) - 1
+    given_rows = x.rows, y.rows, x.omega, y.omega
+    for side in SIDES.values():
+        scores = solver.scores(side)
+        for i in (0, 5, 9):
+            lam = float(FILTER_LAMS[i])
+            expected = oracle.filter_estimates(*given_rows, smallest, lam, side)
+            found = estimates_of(solver.forms(side, [(level, i)])[0])
+            for name in ("h_theta", "theta_H_theta", "regularization_corrected"):
+                assert found[name] == pytest.approx(expected[name], rel=1e-3), name
+            # E13 is a difference of terms of E12's size and may vanish
+            size = expected["regularization_corrected"]
+            assert found["debiased"] == pytest.approx(expected["debiased"], abs=1e-3 * size)
+            score, _ = oracle.filter_scores(
+                *given_rows, smallest, lam, folds.members, (folds.groups_x, folds.groups_y), side
+            )
+            np.testing.assert_allclose(scores[level, i], score, rtol=0, atol=1e-3 * np.abs(score).max())
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_distance_agrees_with_pairs(d):
+    x, y = rows_of(d, 200, 140) if d < 3 else rows_of(d, 60, 45)
+    found, expected = (dd.LSDD(solver=s, random_state=0).fit(x, y).l2_distance() for s in ("spectral", "pairs"))
+    assert expected.squared > 0
+    assert found.squared == pytest.approx(expected.squared, rel=1e-3)
+    assert found.normalized == pytest.approx(expected.normalized, rel=1e-3)
+    assert (found.sigma, found.lam) == (expected.sigma, expected.lam)
+
+
+@pytest.mark.parametrize("lam", [1.0, 1e-2, 1e-4])
+def test_estimates_equal_quadrature_of_the_empirical_characteristic_functions(lam):
+    random = np.random.default_rng(0)
+    x, y, sigma = random.normal(size=10), random.normal(size=7) + 1, 0.4
+    model = dd.LSDD(sigma, lam, solver="spectral", standardize=False).fit(x, y)
+
+    def power(w):
+        phi_x, phi_y = np.exp(-1j * w * x).mean(), np.exp(-1j * w * y).mean()
+        noise = (1 - abs(phi_x) ** 2) / (len(x) - 1) + (1 - abs(phi_y) ** 2) / (len(y) - 1)
+        return abs(phi_x - phi_y) ** 2, noise
+
+    def integral(of):
+        top = np.sqrt(2 * np.log(1e12 / lam)) / sigma
+        total = quad(lambda w: of(1 / (1 + lam * np.exp(sigma**2 * w**2 / 2)), *power(w)), 0, top, limit=400)
+        return total[0] / np.pi
+
+    expected = {
+        "h_theta": integral(lambda F, signal, _: F * signal),
+        "theta_H_theta": integral(lambda F, signal, _: F**2 * signal),
+        "regularization_corrected": integral(lambda F, signal, _: (2 * F - F**2) * signal),
+        "debiased": integral(lambda F, signal, noise: (2 * F - F**2) * (signal - noise)),  # E13
+    }
+    found = model._estimates()
+    for name, value in expected.items():
+        assert found[name] == pytest.approx(value, abs=1e-5 * expected["regularization_corrected"]), name
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_predict_agrees_with_all_pairs(d):
+    x, y, folds, ladder = prepared(d)
+    sigmas = ladder if d < 3 else ladder[-2:]
+    solver = SpectralSolver(x, y, folds, sigmas, None)
+    points = np.concatenate([x.rows[:15], y.rows[:15] + 0.05, np.full((1, d), 2.5)])
+    for level in {0, len(sigmas) - 1}:
+        for i in (0, 5, 9):
+            model = float(sigmas[level]), float(FILTER_LAMS[i])
+            expected = oracle.filter_curve(points, x.rows, y.rows, x.omega, y.omega, *model)
+            found = solver.evaluate(DIFFERENCE, (level, i), points)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_f_is_exactly_zero_far_outside(d):
+    x, y = rows_of(d, 60, 40)
+    model = dd.LSDD([0.3, 0.6], 0.1, solver="spectral", standardize=False, random_state=0).fit(x, y)
+    for value in (1e3, -1e6, 1e300):
+        mixed = np.concatenate([x[:1], np.full((1, d), value)])
+        assert model.predict(mixed)[1] == 0.0
+        np.testing.assert_array_equal(model.predict(np.full((2, d), value)), 0.0)
+
+
+def test_f_in_a_closed_gap_is_that_of_pairs():
+    random = np.random.default_rng(3)
+    x = np.concatenate([random.normal(size=30), random.normal(size=20) + 1000])
+    y = np.concatenate([random.normal(size=25), random.normal(size=25) + 1000.5])
+    points = np.concatenate([np.linspace(-5, 12, 60), np.linspace(490, 510, 9), np.linspace(988, 1005, 60)])
+    found, expected = (
+        dd.LSDD(0.5, 0.01, solver=s, standardize=False, random_state=0).fit(x, y).predict(points)
+        for s in ("spectral", "pairs")
+    )
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_gaps_of_any_length_are_closed_to_the_same_answer(d):
+    found = []
+    for gap in (1e4, 1e9):
+        x, y = (rows / np.array([1.0, 40.0])[:d] for rows in rows_of(d, 50, 40))
+        x[25:, 0] += gap
+        y[10:, 0] += gap
+        model = dd.LSDD([0.5, 1.0], [0.1, 0.01], solver="spectral", standardize=False, random_state=0).fit(x, y)
+        assert model._solver.n_outside == 0
+        found.append((model._estimates(), model.predict(x)))
+    # a gap closes to whole cells, so places move against the nodes and kernels wrap around elsewhere
+    tolerance = max(grids.WRAP_TOLERANCE[d], 1e-7)  # a row near 1e9 is known to 1e-7
+    for name, value in found[0][0].items():
+        assert found[1][0][name] == (None if value is None else pytest.approx(value, rel=tolerance)), name
+    np.testing.assert_allclose(found[1][1], found[0][1], rtol=0, atol=tolerance * np.abs(found[0][1]).max())
+
+
+def outliers(kind, count, seed):
+    random = np.random.default_rng([9, seed])
+    return 1000.0 * random.normal(size=count) if kind == "spread out" else np.full(count, 1000.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*distinct values:densdiff.DensDiffWarning")
+@pytest.mark.parametrize("kind", ["spread out", "one value"])
+def test_one_percent_of_outliers_leaves_the_bulk(kind):
+    """Outliers in both samples: p - q of the mixtures is 0.99 of the bulk's, wherever outliers are the same."""
+    n, far = 2000, 20
+    pair = dd.datasets.gaussian_shift(0.5, n=n, random_state=1)
+    x, y = pair.x.ravel() / pair.x.std(), pair.y.ravel() / pair.x.std()
+    bulk = dd.LSDD(solver="spectral", random_state=0).fit(x[far:], y[far:]).l2_distance()
+    with_far = [np.concatenate([outliers(kind, far, i), rows[far:]]) for i, rows in enumerate((x, y))]
+    found = dd.LSDD(solver="spectral", random_state=0).fit(*with_far).l2_distance()
+    assert found.squared == pytest.approx(0.99**2 * bulk.squared, rel=0.05)
+    pairs = dd.LSDD(found.sigma, found.lam, solver="pairs", random_state=0).fit(*with_far)
+    assert pairs._estimates()["debiased"] == pytest.approx(found.estimates["debiased"], rel=0.01)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_heavy_tails_are_finite_and_rows_left_out_are_counted(d):
+    random = np.random.default_rng(4)
+    x, y = random.standard_cauchy(size=(1500, d)), random.standard_cauchy(size=(1200, d)) + 0.5
+    model = dd.LSDD(solver="spectral", random_state=0).fit(x, y)
+    result = model.l2_distance()
+    assert np.isfinite(result.squared)
+    assert 0 <= result.normalized <= 1
+    assert np.isfinite(model.predict(x)).all()
+    assert 0 <= model._solver.n_outside < 0.05 * 2700
+
+
+def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
+    monkeypatch.setattr(grids, "_MOST_CELLS", 40_000)
+    random = np.random.default_rng(5)
+    x, y = (random.normal(size=(300, 1)) + shift for shift in (0.0, 0.5))
+    x[:3] = [[1e4], [-1e4], [2e4]]
+    y[:200, 0] = np.linspace(-2000, 2000, 200)  # without a gap to close
+    samples = [Sample(rows, np.full(300, 1 / 300)) for rows in (x, y)]
+    solver = SpectralSolver(*samples, draw_folds(0, 300, 300, 5), np.array([0.3]), np.array([0.1]))
+    axis = solver._of(0).axes[0]
+    assert axis.cut
+    assert any("too far out" in note for note in solver.notes)
+    length = axis.length
+    middle = np.median(np.concatenate([x, y]))
+    beyond = sum(int((np.abs(rows - middle) > length / 2).sum()) for rows in (x, y))
+    assert solver.n_outside == beyond > 100
+    # rows left out meet no other row, so f near the middle is right but for their absence
+    points = np.linspace(-3, 3, 13)[:, None]
+    expected = oracle.filter_curve(points, x, y, samples[0].omega, samples[1].omega, 0.3, 0.1)
+    found = solver.evaluate(DIFFERENCE, (0, 0), points)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
