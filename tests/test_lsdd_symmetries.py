@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import densdiff as dd
-from densdiff.core.spectral import _WRAP_TOLERANCE
+from densdiff.core.grid import WRAP_TOLERANCE
 from tests.solvers import SOLVERS, columns, each_solver
 
 # Hypothesis also tries fewer rows than folds, where the warning is right and tested elsewhere.
@@ -213,7 +213,7 @@ def gap_pair(draw, gap, d):
     ("solver", "d"), [*[(s, d) for s in ("centers", "pairs") for d in (1, 2, 5)], ("spectral", 1), ("spectral", 2)]
 )
 def test_clusters_1e9_apart_are_as_right_as_clusters_1e4_apart(draw, solver, d):
-    rtol = _WRAP_TOLERANCE[d] if solver == "spectral" else 1e-6  # on a grid kernels wrap around, elsewhere each time
+    rtol = WRAP_TOLERANCE[d] if solver == "spectral" else 1e-6  # on a grid kernels wrap around, elsewhere each time
     found = {}
     for gap in (1e4, 1e9):
         x, y = gap_pair(draw, gap, d)
