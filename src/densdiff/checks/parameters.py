@@ -1,0 +1,82 @@
+"""Arguments other than data: numbers, grids, choices, seeds and models, each with its range in the message."""
+
+import math
+import numbers
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.checks.wording import came, hinted, uneven
+from densdiff.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def positive_grid(value: Any, name: str) -> FloatArray | None:
+    """None for "cv", otherwise the positive numbers to use or to search, 1-D."""
+    need = f"{name} must be 'cv', a positive number or a 1-D sequence of them"
+    if isinstance(value, str):
+        if value == "cv":
+            return None
+        raise InputError(f"{need}; got {hinted(value, ('cv',))}")
+    try:
+        grid = np.asarray(value)
+    except ValueError:
+        raise InputError(f"{need}; got {came(value)}: {uneven(value)}") from None
+    if grid.dtype.kind not in "iuf":
+        raise InputError(f"{need}; got {came(value)}")
+    if grid.ndim > 1 or not grid.size:
+        raise InputError(f"{need}; got shape {grid.shape}")
+    found = np.array(grid, dtype=np.float64, ndmin=1)
+    bad = np.flatnonzero(~((found > 0) & np.isfinite(found)))
+    if bad.size:
+        place = f" at position {bad[0]}" if grid.ndim else ""
+        raise InputError(f"{name} must be positive and finite; got {found[bad[0]]}{place}")
+    return found
+
+
+def whole(value: Any, name: str, minimum: int) -> int:
+    """A whole number of at least ``minimum``; floats and booleans are refused."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < minimum:
+        raise InputError(f"{name} must be a whole number, at least {minimum}; got {came(value)}")
+    return int(value)
+
+
+def fraction(value: Any, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not 0 < number < 1:
+        hint = f" (did you mean {number / 100:g}?)" if 1 < number < 100 else ""
+        raise InputError(f"{name} must lie strictly between 0 and 1; got {came(value)}{hint}")
+    return number
+
+
+def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
+    """One of ``options``; a typo is answered with the nearest one."""
+    if not isinstance(value, str) or value not in options:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, options))}; got {hinted(value, options)}")
+    return str(value)
+
+
+def seed(random_state: Any) -> int:
+    """The integer all randomness starts from: fresh for None, one draw from a generator."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return whole(random_state, "random_state", 0)
+    got = came(random_state)
+    raise InputError(f"random_state must be None, a whole number from 0 or a NumPy generator; got {got}")
+
+
+def estimator(value: Any, method: str) -> Any:
+    """An estimator object that has ``fit`` and the method the question needs."""
+    if isinstance(value, type):
+        raise InputError(f"model must be an estimator object; got the class {value.__name__}, pass {value.__name__}()")
+    if not callable(getattr(value, "fit", None)) or not callable(getattr(value, method, None)):
+        raise InputError(f"model must have the methods fit and {method}, as LSDD() has; got {came(value)}")
+    return value

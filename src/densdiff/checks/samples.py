@@ -1,0 +1,198 @@
+"""Samples, points, centers and weights: two tables as matrices with the same columns, and what is odd about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.checks.tables import Table, floats, table_of
+from densdiff.checks.wording import capped, listed, shown, warn
+from densdiff.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+_TIE_ROWS = 10_000  # rows looked at for ties
+_HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two samples ready for computation; ``varying`` is False where a column is one and the same constant."""
+
+    x: FloatArray  # (n, d)
+    y: FloatArray  # (m, d)
+    weights_x: FloatArray  # (n,); a broadcast 1.0 without weights
+    weights_y: FloatArray  # (m,)
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+    varying: npt.NDArray[np.bool_]  # (d,)
+    copies: int = 1
+
+
+def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
+    """Two samples as float64 matrices with the same named columns; notes and warnings go along as text.
+
+    Examples
+    --------
+    >>> both = pair([[0.0, 1.0], [2.0, 3.0]], [[4, 5], [6, 8], [9, 7]])
+    >>> both.x.shape, both.y.shape, both.names
+    ((2, 2), (3, 2), ('x0', 'x1'))
+    """
+    notes: list[str] = []
+    names, table_x, table_y = _matched(table_of(X, "X"), table_of(Y, "Y"), notes)
+    for table in (table_x, table_y):
+        if table.shape[0] < 2:
+            rows = "1 row" if table.shape[0] else "0 rows"
+            raise InputError(f"{table.where} has {rows}; each sample needs at least 2 rows")
+    x, y = floats(table_x, names, notes, table_y), floats(table_y, names, notes, table_x)
+    x, w_x = _weighted(x, weights_x, "X")
+    y, w_y = _weighted(y, weights_y, "Y")
+    (n, d), m = x.shape, len(y)
+    if d > n + m:
+        shapes = f"X {x.shape}, Y {y.shape}"
+        warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
+    copies = _copies(x, y, notes)
+    varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
+    notes += _tie_notes(x, y, names, copies)
+    return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies)
+
+
+def points(data: Any, names: tuple[str, ...]) -> FloatArray:
+    """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
+    return _located(data, names, "points")
+
+
+def centers(value: Any, names: tuple[str, ...]) -> FloatArray:
+    """Centers (b, d) given by the user, in the user's units: the rules of `points`, at least one row."""
+    found = _located(value, names, "centers")
+    if not len(found):
+        raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
+    return found
+
+
+def _matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Table, Table]:
+    """Both tables with the same columns in X's order: by name if both have names, else by position."""
+    # two Series are compared because the user picked them, whatever their names are
+    if x.names and y.names and not len(x.shape) == len(y.shape) == 1:
+        of_y = set(y.names)
+        common = [name for name in x.names if name in of_y]
+        both = set(common)
+        only = [(t.where, [name for name in t.names or () if name not in both]) for t in (x, y)]
+        if not common:
+            sides = "; ".join(f"{where} has {listed(names)}" for where, names in only)
+            raise InputError(f"X and Y have no column in common: {sides}; rename the columns to match")
+        if any(names for _, names in only):
+            sides = ", ".join(f"{listed(names)} only in {where}" for where, names in only if names)
+            warn(f"columns left out: {sides}; compared: {listed(common)}", notes)
+        return tuple(common), x.select(common), y.select(common)
+    if len(x.columns) != len(y.columns):
+        shapes = f"X has shape {x.shape} and Y has shape {y.shape}"
+        raise InputError(f"{shapes}; both need the same number of columns")
+    if x.names and y.names and x.names != y.names:
+        notes.append(f"{shown(x.names[0])} of X is compared with {shown(y.names[0])} of Y")
+    return x.names or y.names or _numbered(len(x.columns)), x, y
+
+
+def _located(data: Any, names: tuple[str, ...], where: str) -> FloatArray:
+    """Rows in the columns of a fitted model."""
+    table = table_of(data, where)
+    d = len(names)
+    unnamed = names == _numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
+    if table.names and len(table.shape) == 2 and not unnamed:
+        if lacking := [name for name in names if name not in table.names]:
+            raise InputError(f"{where} lacks columns of the samples: {listed(lacking)}; add or rename them")
+        if extra := [name for name in table.names if name not in names]:
+            warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", [])
+        table = table.select(names)
+    elif len(table.columns) != d:
+        hint = f"; for one point pass shape (1, {d})" if table.shape == (d,) else ""
+        raise InputError(f"{where} has shape {table.shape}, but {d} columns are needed{hint}")
+    return floats(table, names, [])
+
+
+def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray, FloatArray]:
+    """The rows of positive weight and their weights."""
+    if weights is None:
+        return sample, np.broadcast_to(1.0, len(sample))
+    name = f"weights_{where.lower()}"
+    table = table_of(weights, name)
+    if len(table.shape) != 1:
+        raise InputError(f"{name} has shape {table.shape}; pass it 1-D, one weight for each row of {where}")
+    if table.shape[0] != len(sample):
+        raise InputError(f"{name} has {table.shape[0]} weights, but {where} has {len(sample)} rows")
+    found = floats(table, ("",), [])[:, 0]
+    if (found < 0).any():
+        row = np.flatnonzero(found < 0)[0]
+        raise InputError(f"{name} must not be negative; got {found[row]} at row {row}")
+    kept = found > 0
+    if kept.sum() < 2:
+        raise InputError(f"{name} needs at least 2 positive weights; got {kept.sum()}")
+    if found[kept].min() < 1e-300 or found.max() > 1e300 / len(found):
+        span = f"{found[kept].min()} to {found.max()}"
+        raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
+    return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
+
+
+def _varies(x: FloatArray, y: FloatArray) -> bool:
+    """Whether a column holds more than one value; a look at the ends settles it for almost all."""
+    ends_equal = x[0] == x[-1] == y[0] == y[-1]
+    return not (ends_equal and bool((x == x[0]).all()) and bool((y == x[0]).all()))
+
+
+def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
+    """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows."""
+    same = np.array_equal(x, y)
+    copies = 1
+    # the first row settles most cases: it must occur again for either question to arise
+    again = (x[1:, 0] == x[0, 0]).any() or (len(x) == len(y) and (y[:, 0] == x[0, 0]).any())
+    if again and x.size + y.size <= _HASH_ENTRIES:
+        hash_x, hash_y = _row_hashes(x), _row_hashes(y)
+        same = np.array_equal(hash_x, hash_y)
+        times = [np.unique(hashes, return_counts=True)[1] for hashes in (hash_x, hash_y)]
+        # few distinct rows are tied data, such as integers 0 to 3, and may well occur equally often
+        if min(map(len, times)) >= 10 and min(map(np.min, times)) == max(map(np.max, times)):
+            copies = int(times[0][0])
+    if same:
+        notes.append("X and Y hold the same rows: is a sample compared with itself?")
+    if copies > 1:
+        text = "standard errors and p-values assume independent rows: keep one of each if these are copies"
+        warn(f"every row occurs {copies} times; {text}", notes)
+    return copies
+
+
+def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
+    """One 64-bit number per row, sorted; each step is invertible, so one column never collides."""
+    words = (sample + 0.0).view(np.uint64)  # (n, d); adding 0.0 makes -0.0 equal to 0.0
+    found = np.zeros(len(words), dtype=np.uint64)
+    for j in range(words.shape[1]):
+        found = (found ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(32)
+    return np.sort(found)
+
+
+def _tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int) -> list[str]:
+    """Notes on constant and heavily tied columns, which have no density."""
+    constants, ties = [], []
+    advice = "read the normalized distance first"
+    step = -(-(len(x) + len(y)) // _TIE_ROWS)
+    part = np.concatenate([x[::step], y[::step]])
+    for j, name in enumerate(names):
+        ordered = np.sort(part[:, j])
+        distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+        tied = 2 * copies * distinct < len(part)  # copies of whole rows are warned of once, not per column
+        label, a, b = f"column {shown(name)}", x[0, j], y[0, j]
+        if distinct <= 2 and (x[:, j] == a).all() and (y[:, j] == b).all():
+            if a == b:
+                constants.append(f"{label} is constant and equal in both samples; it contributes nothing")
+            else:
+                masses = "point masses have no density"
+                ties.append(f"{label} is {a} in all of X and {b} in all of Y; {masses}: {advice}")
+        elif tied:
+            why = "tied values have no density, so the squared distance depends on sigma"
+            ties.append(f"{label}: {distinct} distinct values in {len(part)} rows; {why}: {advice}")
+    return capped(constants, "columns are constant and equal") + capped(ties, "columns are heavily tied")
+
+
+def _numbered(d: int) -> tuple[str, ...]:
+    return tuple(f"x{j}" for j in range(d))

@@ -1,0 +1,64 @@
+"""How a value, a list of names and a note are worded: one harmless line, whatever they hold."""
+
+import datetime
+import difflib
+import numbers
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from densdiff.errors import DensDiffWarning
+
+DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_SHOWN = 5  # names or notes of one sort listed before "and .. more"
+
+
+def warn(text: str, notes: list[str] | None = None) -> None:
+    """Warn at the line of the first caller outside the library, and add the text to ``notes``."""
+    if notes is not None:
+        notes.append(text)
+    level, frame = 1, sys._getframe()
+    while f"{frame.f_globals.get('__name__')}.".startswith("densdiff.") and frame.f_back:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, DensDiffWarning, stacklevel=level)
+
+
+def capped(notes: list[str], what: str) -> list[str]:
+    rest = len(notes) - _SHOWN
+    return notes if rest <= 0 else [*notes[:_SHOWN], f"{rest} more {what}"]
+
+
+def shown(value: Any) -> str:
+    """A value as one harmless line: control and direction characters escaped, long ones cut."""
+    value = value.item() if isinstance(value, np.generic) and not isinstance(value, DATES) else value
+    text = str(value) if isinstance(value, DATES) else repr(value)
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= 80 else f"{text[:60]}..{text[-10:]}"
+
+
+def listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(shown, names[:_SHOWN])) + more
+
+
+def came(value: Any) -> str:
+    plain = value is None or isinstance(value, (str, bytes, numbers.Number, np.generic))
+    return shown(value) if plain else f"an object of type {type(value).__name__}"
+
+
+def hinted(value: Any, options: Sequence[str]) -> str:
+    near = difflib.get_close_matches(value.lower().strip(), options, n=1, cutoff=0.5) if isinstance(value, str) else []
+    return came(value) + (f" (did you mean {near[0]!r}?)" if near else "")
+
+
+def uneven(rows: Any) -> str:
+    """Where a list of lists is ragged, or nothing."""
+    rows = rows if isinstance(rows, (list, tuple)) else []
+    sizes = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in rows]
+    odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
+    if odd is None:
+        return "it mixes single values and sequences" if rows else ""
+    return f"rows differ in length, {sizes[0]} in row 0 and {sizes[odd]} in row {odd}"
