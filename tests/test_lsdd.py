@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 import densdiff as dd
+from densdiff.estimators import lsdd
 from densdiff.estimators.lsdd import automatic_solver
 from tests import oracle
 from tests.solvers import columns, each_solver
@@ -375,3 +376,29 @@ def test_debiased_distance_is_right_on_average_for_the_papers_gaussians():
     pairs = [dd.datasets.gaussian_shift(0.5, n=200, random_state=seed) for seed in range(20)]
     found = [dd.l2_distance(pair.x, pair.y, random_state=0).squared for pair in pairs]
     assert np.mean(found) == pytest.approx(2 * (1 - np.exp(-np.pi / 4)), abs=4 * 0.133 / np.sqrt(20))
+
+
+def test_falling_back_on_centers_says_what_may_come_closer(monkeypatch, draw):
+    monkeypatch.setattr(lsdd, "_PAIRS_ROWS", 50)
+    result = dd.l2_distance(*draw(0, 40, 30, 4), model=dd.LSDD(n_centers=20), random_state=0)
+    assert result.solver == "centers"
+    assert "70 rows in 4 columns" in result.warnings[-1]
+    assert "solver='pairs'" in result.warnings[-1]
+    named = dd.l2_distance(*draw(0, 40, 30, 4), model=dd.LSDD(n_centers=20, solver="centers"), random_state=0)
+    assert named.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("d", "rows", "solver"),
+    [
+        (1, 400, "spectral"),
+        (2, 10**7, "spectral"),
+        (3, 20_000, "pairs"),
+        (3, 20_001, "spectral"),
+        (4, 20_000, "pairs"),
+        (4, 20_001, "centers"),
+        (2000, 100, "pairs"),
+    ],
+)
+def test_auto_takes_the_solver_of_the_documented_table(d, rows, solver):
+    assert lsdd.automatic_solver(d, rows) == solver

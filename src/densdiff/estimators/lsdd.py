@@ -201,7 +201,7 @@ class LSDD(BaseEstimator):
         value, log_factor = averaged_distance(self._solver, DIFFERENCE, self._choice)
         normalized = self._normalized(value, log_factor)
         value, log_factor = max(0.0, value), log_factor - data.scaling.log_volume
-        notes = [*data.notes, *self._solver.notes]
+        notes = [*data.notes, *self._solver.notes, *self._solver_notes()]
         if saturates(value, log_factor):
             notes.append(
                 f"the squared distance is out of the range of doubles (its logarithm is "
@@ -226,6 +226,16 @@ class LSDD(BaseEstimator):
             tuning=self._tuning(),
             warnings=tuple(notes),
         )
+
+    def _solver_notes(self) -> list[str]:
+        """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
+        rows, d = len(self._data.x.rows) + len(self._data.y.rows), self._data.x.rows.shape[1]
+        if self.solver != "auto" or self.centers is not None or self.solver_ != "centers":
+            return []
+        return [
+            f"{rows} rows in {d} columns are too many for pairs, so {len(self.centers_)} centers were used; "
+            f"solver='pairs' on a random {_PAIRS_ROWS} of the rows may come closer"
+        ]
 
     def _tuning(self) -> str:
         models = len(self._choice.sigmas)
