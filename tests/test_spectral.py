@@ -273,11 +273,14 @@ def test_heavy_tails_are_finite_and_rows_left_out_are_counted(d):
     assert np.isfinite(result.squared)
     assert 0 <= result.normalized <= 1
     assert np.isfinite(model.predict(x)).all()
-    assert 0 <= model._solver.n_outside < 0.05 * 2700
+    # what lies off the grid has next to no density: the distance is that of the pairs, which leave nothing out
+    assert 0 <= model._solver.n_outside < 0.1 * 2700
+    exact = dd.l2_distance(x, y, model=dd.LSDD(solver="pairs"), random_state=0)
+    assert result.squared == pytest.approx(exact.squared, rel=2e-3)
 
 
 def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
-    monkeypatch.setattr(grids, "_MOST_CELLS", 40_000)
+    monkeypatch.setitem(grids._MOST_CELLS, 1, 40_000)
     random = np.random.default_rng(5)
     x, y = (random.normal(size=(300, 1)) + shift for shift in (0.0, 0.5))
     x[:3] = [[1e4], [-1e4], [2e4]]

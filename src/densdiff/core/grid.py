@@ -20,7 +20,7 @@ _SPACING = {1: 0.25, 2: 0.25, 3: 0.3}  # of the grid in sigmas
 _CUBICS = np.array([[1, -3, 3, -1], [4, 0, -6, 3], [1, 3, 3, -3], [0, 0, 0, 1]]) / 6  # weights by powers of r
 _TWO_SCALE = np.array([1.0, 4.0, 6.0, 4.0, 1.0]) / 8
 _FINE_CELLS = 1 << 16  # up to this many of all groups the grid of one column is refined: it costs nothing
-_MOST_CELLS = 1 << 24  # of all groups: 128 MiB
+_MOST_CELLS = {1: 1 << 22, 2: 1 << 22, 3: 1 << 24}  # of all groups: 32 and 128 MiB
 _BLOCK_ROWS = 1 << 15
 _CACHED_NODES = 1 << 16
 _CELLS_PER_GAP = 16
@@ -96,7 +96,7 @@ def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: in
     """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
     d = samples[0].shape[1]
     spacing = _SPACING[d] * float(sigmas.min())
-    longest = spacing * ((_MOST_CELLS / n_groups) ** (1 / d) - ORDER)
+    longest = spacing * ((_MOST_CELLS[d] / n_groups) ** (1 / d) - ORDER)
     axes = [make_axis([rows[:, a] for rows in samples], reach(float(sigmas.max()), lam, d), longest) for a in range(d)]
     while d == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
         spacing /= 2
@@ -148,7 +148,9 @@ def spread(
                 outside += int(np.count_nonzero(~kept))
                 places, part, weights = places[kept], part[kept], None if weights is None else weights[kept]
             _add_to_nodes(counts[task], places, part, weights, spacing, shape)
-    return counts.reshape(n_groups, *shape) * (omega[0] if weigh is None else 1.0), outside
+    if weigh is None:
+        counts *= omega[0]
+    return counts.reshape(n_groups, *shape), outside
 
 
 def _add_to_nodes(
