@@ -8,6 +8,7 @@ import densdiff as dd
 from densdiff.core import grid as grids
 from densdiff.core import spectral
 from densdiff.core.selection import draw_folds
+from densdiff.errors import NumericalError
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
 from densdiff.estimators.spectral import SpectralSolver
@@ -208,8 +209,8 @@ def test_predict_agrees_with_all_pairs(d):
 @pytest.mark.parametrize("d", [1, 2])
 def test_f_is_exactly_zero_far_outside(d):
     x, y = rows_of(d, 60, 40)
-    model = dd.LSDD([0.3, 0.6], 0.1, solver="spectral", standardize=False, random_state=0).fit(x, y)
-    for value in (1e3, -1e6, 1e300):
+    model = dd.LSDD([0.3, 0.6], 0.1, solver="spectral", random_state=0).fit(x, y)
+    for value in (1e4, -1e6, 1e300):
         mixed = np.concatenate([x[:1], np.full((1, d), value)])
         assert model.predict(mixed)[1] == 0.0
         np.testing.assert_array_equal(model.predict(np.full((2, d), value)), 0.0)
@@ -281,6 +282,7 @@ def test_heavy_tails_are_finite_and_rows_left_out_are_counted(d):
 
 def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
     monkeypatch.setitem(grids._MOST_CELLS, 1, 40_000)
+    monkeypatch.setattr("densdiff.estimators.spectral._MOST_OUTSIDE", 1.0)
     random = np.random.default_rng(5)
     x, y = (random.normal(size=(300, 1)) + shift for shift in (0.0, 0.5))
     x[:3] = [[1e4], [-1e4], [2e4]]
@@ -299,3 +301,14 @@ def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
     expected = oracle.filter_curve(points, x, y, samples[0].omega, samples[1].omega, 0.3, 0.1)
     found = solver.evaluate(DIFFERENCE, (0, 0), points)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-3 * np.abs(expected).max())
+
+
+def test_a_grid_too_small_for_the_data_is_an_error_and_auto_takes_another_solver():
+    random = np.random.default_rng(6)
+    x, y = random.standard_t(0.4, size=(300, 2)), random.standard_t(0.4, size=(250, 2)) + 0.5
+    with pytest.raises(NumericalError, match=r"rows lie outside; use solver='pairs'"):
+        dd.LSDD(solver="spectral", random_state=0).fit(x, y)
+    assert dd.LSDD(random_state=0).fit(x, y).solver_ == "pairs"
+    model = dd.LSDD(0.01, 0.1, solver="spectral", random_state=0)
+    with pytest.raises(NumericalError, match=r"of 550 rows lie outside"):
+        model.fit(random.normal(size=(300, 3)), random.normal(size=(250, 3)))

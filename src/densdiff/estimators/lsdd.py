@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from densdiff import checks
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
-from densdiff.errors import InputError, NotFittedError
+from densdiff.errors import InputError, NotFittedError, NumericalError
 from densdiff.estimators.averaging import Choice, averaged_distance, choose
 from densdiff.estimators.centers import CentersSolver
 from densdiff.estimators.pairs import PairsSolver
@@ -115,7 +115,7 @@ class LSDD(BaseEstimator):
         """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
         sigmas, lams = checks.positive_grid(self.sigma, "sigma"), checks.positive_grid(self.lam, "lam")
         folds = checks.whole(self.folds, "folds", 2)
-        n_centers = checks.whole(self.n_centers, "n_centers", 1)
+        checks.whole(self.n_centers, "n_centers", 1)
         checks.choice(self.solver, "solver", _SOLVERS)
         if self.solver == "auto" and self.centers is None and lams is not None:
             raise InputError(
@@ -127,10 +127,14 @@ class LSDD(BaseEstimator):
             self.__dict__.pop(stale, None)
         self._data = data
         self.solver_ = self._resolve_solver()
-        if self.solver_ == "centers":
-            given = self.centers is not None
-            self.centers_ = checks.centers(self.centers, pair.names) if given else data.first_rows(n_centers)
-        self._solver = self._make_solver(data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1])
+        grid = data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1]
+        try:
+            self._solver = self._make_solver(*grid)
+        except NumericalError:
+            if self.solver != "auto" or self.solver_ != "spectral":
+                raise
+            self.solver_ = automatic_solver(MOST_COLUMNS + 1, len(pair.x) + len(pair.y))  # as if no grid could be had
+            self._solver = self._make_solver(*grid)
         self._searched = sigmas is None and lams is None
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
@@ -152,6 +156,11 @@ class LSDD(BaseEstimator):
     def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> Solver:
         data = self._data
         if self.solver_ == "centers":
+            if not hasattr(self, "centers_"):
+                given = self.centers is not None
+                self.centers_ = (
+                    checks.centers(self.centers, data.pair.names) if given else data.first_rows(self.n_centers)
+                )
             return CentersSolver(data.x, data.y, data.scaling.apply(self.centers_), data.folds, sigmas, lams)
         made = SpectralSolver if self.solver_ == "spectral" else PairsSolver
         return made(data.x, data.y, data.folds, sigmas, lams)

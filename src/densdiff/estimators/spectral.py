@@ -8,10 +8,12 @@ from densdiff.core import kernel, spectral
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, IntArray
+from densdiff.errors import NumericalError
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import Side, filter_lams
 
 MOST_COLUMNS = 3
+_MOST_OUTSIDE = 0.1  # of the rows: the thin tails of heavy-tailed data, not the data themselves
 _POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
 
 
@@ -41,6 +43,12 @@ class SpectralSolver:
         sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
         axes, spacing = grids.plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
         spread = [grids.spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
+        outside, rows = sum(count for _, count in spread), len(self.x.rows) + len(self.y.rows)
+        if outside > _MOST_OUTSIDE * rows:
+            raise NumericalError(
+                f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
+                "outside; use solver='pairs' or larger sigmas"
+            )
         grid = grids.finest(np.concatenate([counts for counts, _ in spread]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
         for octave in range(octaves.max() + 1):
@@ -51,7 +59,7 @@ class SpectralSolver:
                 first = int(levels[chosen][0])
                 self._octaves[levels[chosen]] = first
                 self._transforms[first] = spectral.transform(grid, axes, sigmas[chosen], lam)
-        return sum(outside for _, outside in spread)
+        return outside
 
     def _of(self, level: int) -> spectral.Transform:
         return self._transforms[int(self._octaves[level])]
