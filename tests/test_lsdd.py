@@ -402,3 +402,60 @@ def test_falling_back_on_centers_says_what_may_come_closer(monkeypatch, draw):
 )
 def test_auto_takes_the_solver_of_the_documented_table(d, rows, solver):
     assert lsdd.automatic_solver(d, rows) == solver
+
+
+@each_solver
+def test_copies_of_every_row_change_neither_f_nor_the_distance(draw, solver):
+    x, y = draw(11, 40, 30, 1 if solver == "spectral" else 2)
+    model = dd.LSDD(solver=solver, random_state=0).fit(x, y)
+    with pytest.warns(dd.DensDiffWarning, match="every row occurs 10 times"):
+        copied = dd.LSDD(solver=solver, random_state=0).fit(np.tile(x, (10, 1)), np.repeat(y, 10, axis=0))
+    expected, found = model.l2_distance(), copied.l2_distance()
+    np.testing.assert_allclose(copied.predict(x), model.predict(x), rtol=1e-9)
+    assert found.squared == pytest.approx(expected.squared, rel=1e-9)
+    assert found.normalized == pytest.approx(expected.normalized, rel=1e-9)
+    assert (found.n_x, found.n_y) == (400, 300)
+
+
+def test_a_refused_refit_leaves_the_model_as_it_was(draw):
+    x, y = draw(12, 40, 30, 2)
+    model = dd.LSDD(solver="pairs", random_state=0).fit(x, y)
+    before = model.l2_distance()
+    model.set_params(solver="spectral")
+    with pytest.raises(dd.InputError, match="up to 3 columns"):
+        model.fit(*draw(12, 40, 30, 4))
+    assert model.l2_distance() == before
+    assert len(model.predict(x)) == 40
+
+
+def test_norms_find_a_solver_where_the_grid_of_the_ladder_fails(draw):
+    x, y = draw(13, 60, 50, 2)
+    x[::2] += 500
+    y[::2] += 500
+    for model in (dd.LSDD(1.0, random_state=0), dd.LSDD(1.0, 0.1, solver="spectral", random_state=0)):
+        result = model.fit(x, y).l2_distance()
+        assert 0 <= result.normalized <= 1
+        assert result.solver == model.solver_ == "spectral"
+
+
+@pytest.mark.parametrize("gap", [20.0, 200.0, 1e4])
+def test_far_clusters_in_two_columns_keep_their_distance(gap):
+    random = np.random.default_rng(14)
+    x, y = random.normal(size=(100, 2)), random.normal(size=(100, 2)) + gap
+    result = dd.l2_distance(x, y, random_state=0)
+    exact = dd.l2_distance(x, y, model=dd.LSDD(solver="pairs"), random_state=0)
+    assert result.squared == pytest.approx(exact.squared, rel=1e-3)
+    assert result.normalized == pytest.approx(1.0, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"standardize": "yes"}, {"standardize": None}, {"lam": 1e300, "solver": "pairs"}, {"sigma": 1e-300}],
+)
+def test_absurd_parameters_are_refused(draw, parameters):
+    with pytest.raises(dd.InputError, match=next(iter(parameters))):
+        dd.LSDD(**parameters).fit(*draw(0))
+
+
+def test_few_rows_are_told(draw):
+    assert "12 rows in a sample are few" in dd.l2_distance(*draw(0, 12, 50, 1), random_state=0).warnings[-1]

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+import densdiff as dd
 from densdiff import LSDD
 from densdiff.datasets import gaussian_shift
 from densdiff.errors import InputError, MissingExtraError, NotFittedError
@@ -187,3 +189,12 @@ def test_missing_matplotlib_names_the_extra(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
     with pytest.raises(MissingExtraError, match=r"densdiff\[plot\]"):
         plot_difference(fake_model())
+
+
+def test_points_of_a_frame_are_matched_by_name():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": random.normal(size=60), "b": 100 * random.normal(size=60)})
+    model = dd.LSDD(random_state=0).fit(frame, frame + 0.5)
+    ax = dd.plots.plot_difference(model, points=frame[["b", "a"]])
+    assert ax.get_xlabel() == "a"
+    assert max(map(abs, ax.get_xlim())) < 10

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from densdiff import checks
 from densdiff.errors import InputError, MissingExtraError, NotFittedError
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def plot_difference(model: FittedDifference, *, ax: Axes | None = None, points: 
     d = model.samples_[0].shape[1]
     if d > 2:
         raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
-    rows = None if points is None else _rows(points, d)
+    rows = None if points is None else _rows(points, model.feature_names_)
     ax = _new_axes() if ax is None else ax
     if d == 1:
         _draw_curve(ax, model, rows)
@@ -94,13 +95,10 @@ def _new_axes() -> Axes:
     return Figure(figsize=(6.4, 4.2), layout="constrained", facecolor="white").subplots()
 
 
-def _rows(points: npt.ArrayLike, d: int) -> FloatArray:
-    rows = np.asarray(points, dtype=np.float64)
-    rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
-    if rows.ndim != 2 or rows.shape[1] != d or len(rows) < d + 1:
-        raise InputError(f"points have shape {np.shape(points)}; need (k, {d}) with k > {d}")
-    if not np.all(np.isfinite(rows)):
-        raise InputError("points hold values that are not finite; leave them out")
+def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
+    rows, d = checks.points(points, names), len(names)
+    if len(rows) < d + 1:
+        raise InputError(f"points have {len(rows)} rows; need more than {d}")
     if np.linalg.matrix_rank(rows - rows.mean(axis=0)) < d:
         raise InputError("points all lie at one place or on one line; spread them over the range to draw")
     return rows

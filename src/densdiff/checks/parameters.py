@@ -43,6 +43,13 @@ def whole(value: Any, name: str, minimum: int) -> int:
     return int(value)
 
 
+def flag(value: Any, name: str) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False; got {came(value)}")
+    return bool(value)
+
+
 def fraction(value: Any, name: str) -> float:
     """A number strictly between 0 and 1."""
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan

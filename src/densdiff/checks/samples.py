@@ -156,8 +156,8 @@ def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
     if same:
         notes.append("X and Y hold the same rows: is a sample compared with itself?")
     if copies > 1:
-        text = "standard errors and p-values assume independent rows: keep one of each if these are copies"
-        warn(f"every row occurs {copies} times; {text}", notes)
+        text = "copies are not independent rows, so p-values and standard errors must not count them"
+        warn(f"every row occurs {copies} times and counts once: {text}", notes)
     return copies
 
 

@@ -4,7 +4,7 @@ Rows are spread over the nodes once; grids twice as coarse follow exactly from t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -47,23 +47,28 @@ class Axis:
     stops: FloatArray
     places: FloatArray
     gap: float
-    cut: bool = False
+    offset: float = 0.0  # of the part that is kept
+    limit: float = np.inf  # its length
 
     @property
     def length(self) -> float:
-        return float(self.places[-1] + self.stops[-1] - self.starts[-1])
+        return min(float(self.places[-1] + self.stops[-1] - self.starts[-1]), self.limit)
+
+    @property
+    def cut(self) -> bool:
+        return bool(np.isfinite(self.limit))
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Places on the grid; between two stretches a place is half a gap from either at most."""
         if len(self.starts) == 1:
-            return np.asarray(values - self.starts[0])
+            return np.asarray(values - (self.starts[0] + self.offset))
         k = np.clip(np.searchsorted(self.starts, values, side="right") - 1, 0, None)
         inner = k < len(self.starts) - 1
         allowed = self.stops[k] - self.starts[k] + np.where(inner, self.gap / 2, np.inf)
         place = self.places[k] + np.minimum(values - self.starts[k], allowed)
         after = np.minimum(k + 1, len(self.starts) - 1)
         back = self.starts[after] - values  # just before a stretch: measured back from its start
-        return np.where((back > 0) & (back < self.gap / 2), self.places[after] - back, place)
+        return np.where((back > 0) & (back < self.gap / 2), self.places[after] - back, place) - self.offset
 
 
 def make_axis(samples: list[FloatArray], gap: float, longest: float) -> Axis:
@@ -79,8 +84,8 @@ def make_axis(samples: list[FloatArray], gap: float, longest: float) -> Axis:
     axis = Axis(starts, stops, np.append(0.0, np.cumsum(stops - starts + gap)[:-1]), gap)
     if axis.length <= longest:
         return axis
-    middle = float(np.median(np.concatenate(samples)))
-    return Axis(np.array([middle - longest / 2]), np.array([middle + longest / 2]), np.zeros(1), gap, cut=True)
+    middle = float(axis.apply(np.array([np.median(np.concatenate(samples))]))[0])
+    return replace(axis, offset=middle - longest / 2, limit=longest)
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,7 @@ class KDEDifference(BaseEstimator):
         """Estimate p and q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
         grid = checks.positive_grid(self.sigma, "sigma")
         folds = checks.whole(self.folds, "folds", 2)
+        checks.flag(self.standardize, "standardize")
         pair = checks.pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         sigmas = data.sigmas(grid)
@@ -121,8 +122,8 @@ class KDEDifference(BaseEstimator):
             lam=None,
             solver="kde",
             n_centers=None,
-            n_x=len(x.rows),
-            n_y=len(y.rows),
+            n_x=len(data.given.x),
+            n_y=len(data.given.y),
             seed=self.seed_,
             tuning="sigma given" if self._given else f"{data.n_folds}-fold likelihood cross-validation",
             warnings=tuple(notes),

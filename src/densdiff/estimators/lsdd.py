@@ -20,6 +20,8 @@ from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
 
 
+_LAM_RANGE = (1e-50, 1e50)
+_FEW_ROWS = 20
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
 
 
@@ -113,9 +115,23 @@ class LSDD(BaseEstimator):
 
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
+        before = dict(self.__dict__)
+        try:
+            return self._fit(X, Y, weights_x, weights_y)
+        except Exception:  # a refused refit leaves the model as it was
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: Any, Y: Any, weights_x: Any, weights_y: Any) -> Self:
         sigmas, lams = checks.positive_grid(self.sigma, "sigma"), checks.positive_grid(self.lam, "lam")
         folds = checks.whole(self.folds, "folds", 2)
         checks.whole(self.n_centers, "n_centers", 1)
+        checks.flag(self.standardize, "standardize")
+        if lams is not None and not (_LAM_RANGE[0] <= lams.min() and lams.max() <= _LAM_RANGE[1]):
+            raise InputError(
+                f"lam must lie between {_LAM_RANGE[0]:g} and {_LAM_RANGE[1]:g}; got {lams.min():g} to {lams.max():g}"
+            )
         checks.choice(self.solver, "solver", _SOLVERS)
         if self.solver == "auto" and self.centers is None and lams is not None:
             raise InputError(
@@ -128,13 +144,7 @@ class LSDD(BaseEstimator):
         self._data = data
         self.solver_ = self._resolve_solver()
         grid = data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1]
-        try:
-            self._solver = self._make_solver(*grid)
-        except NumericalError:
-            if self.solver != "auto" or self.solver_ != "spectral":
-                raise
-            self.solver_ = automatic_solver(MOST_COLUMNS + 1, len(pair.x) + len(pair.y))  # as if no grid could be had
-            self._solver = self._make_solver(*grid)
+        self._solver = self._make_solver(*grid)
         self._searched = sigmas is None and lams is None
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
@@ -162,8 +172,18 @@ class LSDD(BaseEstimator):
                     checks.centers(self.centers, data.pair.names) if given else data.first_rows(self.n_centers)
                 )
             return CentersSolver(data.x, data.y, data.scaling.apply(self.centers_), data.folds, sigmas, lams)
-        made = SpectralSolver if self.solver_ == "spectral" else PairsSolver
-        return made(data.x, data.y, data.folds, sigmas, lams)
+        if self.solver_ == "pairs":
+            return PairsSolver(data.x, data.y, data.folds, sigmas, lams)
+        without_grid = automatic_solver(MOST_COLUMNS + 1, len(data.x.rows) + len(data.y.rows))
+        try:
+            solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
+            if self.solver != "auto" or not solver.n_outside or without_grid != "pairs":
+                return solver
+        except NumericalError:
+            if self.solver != "auto" and not hasattr(self, "_choice"):
+                raise
+        self.solver_ = without_grid  # where the grid loses rows, pairs lose none
+        return self._make_solver(sigmas, lams)
 
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
@@ -183,7 +203,7 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        self.samples_ = (data.pair.x, data.pair.y)
+        self.samples_ = (data.given.x, data.given.y)
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed
@@ -211,6 +231,8 @@ class LSDD(BaseEstimator):
         normalized = self._normalized(value, log_factor)
         value, log_factor = max(0.0, value), log_factor - data.scaling.log_volume
         notes = [*data.notes, *self._solver.notes, *self._solver_notes()]
+        if (fewest := min(len(data.x.rows), len(data.y.rows))) < _FEW_ROWS:
+            notes.append(f"{fewest} rows in a sample are few: a distance as large as this may be chance alone")
         if saturates(value, log_factor):
             notes.append(
                 f"the squared distance is out of the range of doubles (its logarithm is "
@@ -229,8 +251,8 @@ class LSDD(BaseEstimator):
             lam=self.lam_,
             solver=self.solver_,
             n_centers=len(self.centers_) if self.solver_ == "centers" else None,
-            n_x=len(data.x.rows),
-            n_y=len(data.y.rows),
+            n_x=len(data.given.x),
+            n_y=len(data.given.y),
             seed=self.seed_,
             tuning=self._tuning(),
             warnings=tuple(notes),
@@ -256,7 +278,11 @@ class LSDD(BaseEstimator):
 
     def _normalized(self, value: float, log_factor: float) -> float:
         """E9; each norm has its own cross-validated smoothing, from the data's own range of models."""
-        solver = self._solver if self._searched else self._make_solver(self._data.ladder(), None)
+        solver = self._solver
+        if not self._searched:
+            used = self.solver_
+            solver = self._make_solver(self._data.ladder(), None)
+            self.solver_ = used
         norms = [
             averaged_distance(solver, side, choose(solver, side, self._data.n_folds)) for side in (DENSITY_X, DENSITY_Y)
         ]

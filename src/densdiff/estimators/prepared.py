@@ -7,7 +7,9 @@ import numpy as np
 from densdiff import checks
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
+from densdiff.errors import InputError
 
+_SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
 
 
@@ -23,7 +25,8 @@ class Sample:
 class Prepared:
     """Both samples, their common scaling and the draw of folds."""
 
-    pair: checks.Pair
+    given: checks.Pair  # as checked
+    pair: checks.Pair  # the same without copies of whole samples
     scaling: Scaling
     x: Sample
     y: Sample
@@ -38,7 +41,7 @@ class Prepared:
         Drawn from the seed and each sample's own size alone and returned sorted, so that swapping the samples
         changes nothing.
         """
-        samples = [_without_copies(rows, self.pair.copies) for rows in (self.pair.x, self.pair.y)]
+        samples = [self.pair.x, self.pair.y]
         total = sum(map(len, samples))
         drawn = []
         for rows in samples:
@@ -54,31 +57,37 @@ class Prepared:
         """The user's grid in inner units, widest first without repeats, or the data's own ladder."""
         if grid is None:
             return self.ladder()
-        return np.unique(grid / self.scaling.sigma_unit)[::-1].copy()
+        with np.errstate(over="ignore", under="ignore"):
+            inner = np.unique(grid / self.scaling.sigma_unit)[::-1].copy()
+        if not (_SIGMA_RANGE[0] <= inner[-1] and inner[0] <= _SIGMA_RANGE[1]):
+            raise InputError(
+                f"sigma runs from {grid.min():g} to {grid.max():g}, out of all proportion to the data; "
+                "leave it at 'cv' to see what suits them"
+            )
+        return inner
 
 
 def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
     """Scale, seed and deal the rows of a checked pair."""
     seed = checks.seed(random_state)
+    given, pair = pair, pair if pair.copies == 1 else _merged(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
     scaling, inner_x, inner_y = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize)
-    copy_x, copy_y = (_copy_index(rows, pair.copies) for rows in (pair.x, pair.y))
-    units_x, units_y = len(pair.x) // pair.copies, len(pair.y) // pair.copies
-    smaller = min(units_x, units_y)
+    smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:
         notes.append(f"folds reduced from {folds} to {smaller}: the smaller sample has {smaller} rows to deal out")
         checks.warn(notes[-1])
         folds = smaller
-    drawn = selection.draw_folds(seed, units_x, units_y, folds)
     return Prepared(
+        given=given,
         pair=pair,
         scaling=scaling,
         x=Sample(inner_x, omega_x),
         y=Sample(inner_y, omega_y),
         seed=seed,
         n_folds=folds,
-        folds=replace(drawn, groups_x=drawn.groups_x[copy_x], groups_y=drawn.groups_y[copy_y]),
+        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds),
         notes=tuple(notes),
     )
 
@@ -90,16 +99,17 @@ def _normalized(weights: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-def _without_copies(rows: FloatArray, copies: int) -> FloatArray:
-    """Each distinct row once, in order of appearance, where the whole sample was copied."""
-    if copies == 1:
-        return rows
-    return rows[np.sort(np.unique(rows, axis=0, return_index=True)[1])]
+def _merged(pair: checks.Pair) -> checks.Pair:
+    """Each distinct row once, in order of appearance, with the sum of its copies' weights.
 
-
-def _copy_index(rows: FloatArray, copies: int) -> selection.IntArray | slice:
-    """A number for each row, the same for its copies: copies of a row must share a fold, or hold-out rows leak."""
-    if copies == 1:
-        return slice(None)
-    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[inverse]
+    A copy is no new observation: in another fold it would leak, and as a row of its own it would spoil debiasing.
+    """
+    parts = []
+    for rows, weights in ((pair.x, pair.weights_x), (pair.y, pair.weights_y)):
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        total = np.bincount(inverse, weights).astype(np.float64)[order]
+        even = weights.strides == (0,)
+        parts.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
+    (x, weights_x), (y, weights_y) = parts
+    return replace(pair, x=x, y=y, weights_x=weights_x, weights_y=weights_y, copies=1)

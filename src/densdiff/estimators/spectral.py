@@ -13,7 +13,8 @@ from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import Side, filter_lams
 
 MOST_COLUMNS = 3
-_MOST_OUTSIDE = 0.1  # of the rows: the thin tails of heavy-tailed data, not the data themselves
+_MOST_OUTSIDE = 0.2  # of the rows: the thin tails of heavy-tailed data, not the data themselves
+_PHASES = 1 << 20  # complex numbers at a time while predicting
 _POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
 
 
@@ -120,6 +121,7 @@ class SpectralSolver:
         near = grids.within(places, of.axes, of.pad / 2)
         values = np.zeros(len(points))
         curve = self._curve(side, of)
-        for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // 1024) or 1):
+        at_once = max(1, _PHASES // max(len(w) for w in of.frequencies))
+        for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // at_once) or 1):
             values[block] = spectral.evaluate(of, float(self.sigmas[level]), self.lams[level, i], curve, places[block])
         return values
