@@ -459,3 +459,12 @@ def test_absurd_parameters_are_refused(draw, parameters):
 
 def test_few_rows_are_told(draw):
     assert "12 rows in a sample are few" in dd.l2_distance(*draw(0, 12, 50, 1), random_state=0).warnings[-1]
+
+
+def test_an_explicit_grid_that_fails_is_refused_on_a_refit_too(draw):
+    model = dd.LSDD(solver="spectral", random_state=0).fit(*draw(15, 40, 30, 1))
+    random = np.random.default_rng(6)
+    far = random.standard_t(0.4, size=(300, 2)), random.standard_t(0.4, size=(250, 2)) + 0.5
+    with pytest.raises(dd.NumericalError, match="rows lie outside"):
+        model.fit(*far)
+    assert model.solver_ == "spectral"

@@ -18,8 +18,6 @@ from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Solver
 from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
-
-
 _LAM_RANGE = (1e-50, 1e50)
 _FEW_ROWS = 20
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
@@ -142,9 +140,10 @@ class LSDD(BaseEstimator):
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self._data = data
-        self.solver_ = self._resolve_solver()
         grid = data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1]
-        self._solver = self._make_solver(*grid)
+        self.solver_, self._solver, centers = self._build(self._resolve_solver(), *grid, strict=self.solver != "auto")
+        if centers is not None:
+            self.centers_ = centers
         self._searched = sigmas is None and lams is None
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
@@ -163,27 +162,27 @@ class LSDD(BaseEstimator):
             return "centers"
         return automatic_solver(self._data.x.rows.shape[1], len(self._data.x.rows) + len(self._data.y.rows))
 
-    def _make_solver(self, sigmas: FloatArray, lams: FloatArray | None) -> Solver:
+    def _build(
+        self, name: str, sigmas: FloatArray, lams: FloatArray | None, strict: bool
+    ) -> tuple[str, Solver, FloatArray | None]:
+        """The solver taken, and its centers if it has any; not ``strict``, another replaces a grid that fails."""
         data = self._data
-        if self.solver_ == "centers":
-            if not hasattr(self, "centers_"):
-                given = self.centers is not None
-                self.centers_ = (
-                    checks.centers(self.centers, data.pair.names) if given else data.first_rows(self.n_centers)
-                )
-            return CentersSolver(data.x, data.y, data.scaling.apply(self.centers_), data.folds, sigmas, lams)
-        if self.solver_ == "pairs":
-            return PairsSolver(data.x, data.y, data.folds, sigmas, lams)
-        without_grid = automatic_solver(MOST_COLUMNS + 1, len(data.x.rows) + len(data.y.rows))
-        try:
-            solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
-            if self.solver != "auto" or not solver.n_outside or without_grid != "pairs":
-                return solver
-        except NumericalError:
-            if self.solver != "auto" and not hasattr(self, "_choice"):
-                raise
-        self.solver_ = without_grid  # where the grid loses rows, pairs lose none
-        return self._make_solver(sigmas, lams)
+        if name == "spectral":
+            without_grid = automatic_solver(MOST_COLUMNS + 1, len(data.x.rows) + len(data.y.rows))
+            try:
+                solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
+                if self.solver != "auto" or not solver.n_outside or without_grid != "pairs":
+                    return name, solver, None
+            except NumericalError:
+                if strict:
+                    raise
+            name = without_grid  # where the grid loses rows, pairs lose none
+        if name == "pairs":
+            return name, PairsSolver(data.x, data.y, data.folds, sigmas, lams), None
+        given = self.centers is not None
+        centers = checks.centers(self.centers, data.pair.names) if given else data.first_rows(self.n_centers)
+        inner = data.scaling.apply(centers)
+        return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams), centers
 
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
@@ -280,9 +279,7 @@ class LSDD(BaseEstimator):
         """E9; each norm has its own cross-validated smoothing, from the data's own range of models."""
         solver = self._solver
         if not self._searched:
-            used = self.solver_
-            solver = self._make_solver(self._data.ladder(), None)
-            self.solver_ = used
+            _, solver, _ = self._build(self.solver_, self._data.ladder(), None, strict=False)
         norms = [
             averaged_distance(solver, side, choose(solver, side, self._data.n_folds)) for side in (DENSITY_X, DENSITY_Y)
         ]
