@@ -39,6 +39,65 @@ def draw_differences():
         save(dd.plots.plot_difference(dd.LSDD(random_state=0).fit(pair.x, pair.y)).figure, name)
 
 
+def draw_numbers():
+    """What squared and normalized measure: pairs of Gaussians and the area under (p - q)^2."""
+    figure, axes = new_figure(4, width=11.0)
+    x = np.linspace(-1.1, 2.3, 401)
+    for ax, mu in zip(axes, (0.15, 0.3, 0.5, 1.2), strict=True):
+        pair = dd.datasets.gaussian_shift(mu, n=1, random_state=0)
+        ax.plot(x, pair.p(x), color=STROKES[0][0], lw=1.8)
+        ax.plot(x, pair.q(x), color=STROKES[1][0], ls="--", lw=1.8)
+        ax.fill_between(x, 0, pair.difference(x) ** 2, color="0.55", alpha=0.5, lw=0)
+        ax.set(xlim=(-1.1, 2.3), ylim=(0, 2.08), xlabel="x")
+        ax.set_title(f"squared {pair.l2:.2f}\nnormalized {pair.normalized:.2f}", fontsize="medium")
+        if ax is not axes[0]:
+            ax.set_yticklabels([])
+    axes[0].text(
+        0.03, 0.97, "p solid, q dashed\ngrey: (p - q)²", transform=axes[0].transAxes, va="top", fontsize="small"
+    )
+    save(figure, "numbers.png")
+
+
+def draw_intervals():
+    """Forty experiments each at two true distances: estimates, intervals, and how many miss."""
+    figure, axes = new_figure(2, width=9.0)
+    for ax, mu in zip(axes, (0.0, 0.3), strict=True):
+        missed = 0
+        for run in range(40):
+            pair = dd.datasets.gaussian_shift(mu, n=200, random_state=run)
+            result = dd.l2_distance(pair.x, pair.y, random_state=run)
+            low, high = result.normalized_interval
+            inside = low <= pair.normalized <= high
+            missed += not inside
+            ax.plot([low, high], [run, run], color="0.55" if inside else STROKES[1][0], lw=1.6)
+            ax.plot(result.normalized, run, "o", ms=3.2, color="black" if inside else STROKES[1][0])
+        ax.axvline(pair.normalized, color=STROKES[0][0], lw=1.4)
+        ax.set(
+            xlabel="normalized distance",
+            yticks=[],
+            title=f"truth {pair.normalized:.3g}: {missed} of 40 intervals miss it",
+        )
+    axes[0].set_ylabel("experiments, n = m = 200")
+    save(figure, "intervals.png")
+
+
+def draw_bands():
+    """The simultaneous band, the pointwise one, and the truth."""
+    figure, (ax,) = new_figure(1)
+    pair = dd.datasets.gaussian_shift(0.3, n=200, random_state=1)
+    model = dd.LSDD(random_state=0).fit(pair.x, pair.y)
+    x = np.linspace(-0.9, 1.2, 301)
+    for simultaneous, color, label in ((True, "0.82", "all of f at once"), (False, "0.62", "each point on its own")):
+        band = model.confidence_band(x, simultaneous=simultaneous)
+        ax.fill_between(x, band.lower, band.upper, color=color, lw=0, label=f"95 % band, {label}")
+    ax.plot(x, band.estimate, color="black", lw=1.6, label="estimate")
+    ax.plot(x, pair.difference(x), color=STROKES[0][0], ls="--", lw=1.6, label="truth")
+    ax.axhline(0, color="0.35", lw=0.8)
+    ax.set(xlabel="x", ylabel="f = p - q", xlim=(-0.9, 1.2))
+    ax.legend(frameon=False, fontsize="small", loc="upper left")
+    save(figure, "bands.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -60,7 +119,7 @@ def draw_radial_kernel():
         r = np.linspace(0.0, 6.0, 601)
         ax.axhline(0.0, color="0.35", lw=0.8)
         for i, (lam, (color, style)) in enumerate(zip(LAMS, STROKES, strict=True)):
-            values = pairs.look_up(table, i, r)[0] / table.plain[i, 0]
+            values = pairs.interpolate(pairs.plain_and_squared(table, i), r)[0] / table.plain[i, 0]
             ax.plot(r, values, color=color, ls=style, lw=1.8, label=f"lam = {lam:g}")
         ax.set(xlabel="r / sigma", xlim=(0, 6), ylim=(-0.28, 1.03), title=f"d = {d}")
     axes[0].set_ylabel("kernel of F over its value at r = 0")
@@ -94,7 +153,7 @@ def print_table_errors():
                 truth = bessel_kernel(d, LAMS, mpmath.mpf(r))
                 peaks = peaks or truth
                 for i, (value, peak) in enumerate(zip(truth, peaks, strict=True)):
-                    found = float(pairs.look_up(table, i, np.array([r]))[0][0])
+                    found = float(pairs.interpolate(pairs.plain_and_squared(table, i), np.array([r]))[0][0])
                     errors.append(float(abs(found - value) / peak))
             print(f"  d = {d:<5d} {max(errors):.0e}")
 
@@ -120,5 +179,8 @@ if __name__ == "__main__":
         print_grid_errors()
     else:
         draw_differences()
+        draw_numbers()
+        draw_intervals()
+        draw_bands()
         draw_filter()
         draw_radial_kernel()

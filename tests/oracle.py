@@ -6,7 +6,7 @@ and the radial table, which has its own test against quadrature.
 
 import numpy as np
 
-from densdiff.core.pairs import look_up, radial_table
+from densdiff.core.pairs import interpolate, plain_and_squared, radial_table
 
 
 def psi(rows, centers, sigma):
@@ -102,7 +102,7 @@ def filter_kernels(distances, sigma, lam, d):
     """K_F and K_FF of E15 at the distances, in units of density, from the library's table (tested in test_pairs)."""
     table = radial_table(d, np.array([lam]))
     volume = (2 * np.pi * sigma**2) ** (d / 2)
-    plain, squared = look_up(table, 0, np.asarray(distances) / sigma)
+    plain, squared = interpolate(plain_and_squared(table, 0), np.asarray(distances) / sigma)
     return plain / volume, squared / volume
 
 

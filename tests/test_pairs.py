@@ -20,6 +20,10 @@ RADII = (0.0, 0.37, 1.3, 4.1, 11.0)
 SIDES = {"difference": DIFFERENCE, "p": DENSITY_X, "q": DENSITY_Y}
 
 
+def look_up(table, row, r):
+    return pairs.interpolate(pairs.plain_and_squared(table, row), r)
+
+
 def quadrature(d, lams, radii):
     """The kernels of F and F^2 at sigma = 1 times (2 pi)^(d/2), two (L, R): their radial integral in d dimensions.
 
@@ -56,7 +60,7 @@ def test_tables_equal_the_bessel_integral(d):
     table = pairs.radial_table(d, FILTER_LAMS)
     expected = quadrature(d, FILTER_LAMS, RADII)
     for row in range(len(FILTER_LAMS)):
-        for found, kernel in zip(pairs.look_up(table, row, np.array(RADII)), expected, strict=True):
+        for found, kernel in zip(look_up(table, row, np.array(RADII)), expected, strict=True):
             np.testing.assert_allclose(found, kernel[row], rtol=0, atol=1e-11 * kernel[row, 0])
 
 
@@ -64,7 +68,7 @@ def test_tables_equal_the_bessel_integral(d):
 def test_tables_of_any_one_lam_equal_the_bessel_integral(lam):
     lams = np.array([lam])
     for found, kernel in zip(
-        pairs.look_up(pairs.radial_table(4, lams), 0, np.array(RADII)), quadrature(4, lams, RADII), strict=True
+        look_up(pairs.radial_table(4, lams), 0, np.array(RADII)), quadrature(4, lams, RADII), strict=True
     ):
         np.testing.assert_allclose(found, kernel[0], rtol=0, atol=1e-11 * kernel[0, 0])
 
@@ -74,8 +78,8 @@ def test_look_up_has_no_jumps_and_is_zero_beyond_reach(d):
     table = pairs.radial_table(d, FILTER_LAMS)
     nodes = table.step * np.arange(1, table.plain.shape[1] - 1, 97)
     for row in (0, len(FILTER_LAMS) - 1):
-        before, after = (pairs.look_up(table, row, nodes * (1 + e)) for e in (-1e-13, 1e-13))
-        beyond = pairs.look_up(table, row, table.reach * np.array([1.0 + 1e-9, 1.5, 1e6, 1e200]))
+        before, after = (look_up(table, row, nodes * (1 + e)) for e in (-1e-13, 1e-13))
+        beyond = look_up(table, row, table.reach * np.array([1.0 + 1e-9, 1.5, 1e6, 1e200]))
         for kind in range(2):
             np.testing.assert_allclose(before[kind], after[kind], rtol=0, atol=1e-11 * before[kind][0])
             np.testing.assert_array_equal(beyond[kind], 0.0)
@@ -84,7 +88,7 @@ def test_look_up_has_no_jumps_and_is_zero_beyond_reach(d):
 def test_look_up_keeps_the_shape_of_its_distances():
     table = pairs.radial_table(2, FILTER_LAMS)
     r = np.random.default_rng(0).random((3, 4))
-    np.testing.assert_array_equal(pairs.look_up(table, 2, r)[0].ravel(), pairs.look_up(table, 2, r.ravel())[0])
+    np.testing.assert_array_equal(look_up(table, 2, r)[0].ravel(), look_up(table, 2, r.ravel())[0])
 
 
 @pytest.mark.parametrize("sigma", [0.3, 2.0])
@@ -101,7 +105,7 @@ def test_binned_kernels_are_right_on_average_over_the_distances(sigma):
     counts += np.bincount(cell + 1, density * fraction, bins.count + 1)[: bins.count]
     kernels = pairs.binned_kernels(table, bins, sigma)
     for row in range(len(FILTER_LAMS)):
-        for kind, exact in enumerate(pairs.look_up(table, row, r / sigma)):
+        for kind, exact in enumerate(look_up(table, row, r / sigma)):
             assert counts @ kernels[kind][row] == pytest.approx(
                 density @ exact, rel=0, abs=1e-5 * density @ np.abs(exact)
             )
@@ -177,11 +181,14 @@ def test_radial_sums_in_tiles_are_one_product(monkeypatch):
     random = np.random.default_rng(3)
     points, rows, weights = random.normal(size=(23, 3)), random.normal(size=(17, 3)), random.normal(size=(17, 2))
     table = pairs.radial_table(3, FILTER_LAMS)
-    blocks = engine.kernel_block(points, rows, table, 4, 0.7, direct=True)
+    kernels = pairs.plain_and_squared(table, 4)
+    blocks = engine.kernel_block(points, rows, kernels, 0.7, direct=True)
     monkeypatch.setattr(engine, "_TILE", 40)
-    found = engine.radial_sums(points, rows, weights, table, 4, 0.7, direct=True)
+    found = engine.radial_sums(points, rows, weights, kernels, 0.7, direct=True)
     for sums, block in zip(found, blocks, strict=True):
         np.testing.assert_allclose(sums, block @ weights, rtol=1e-12, atol=1e-14)
+    statistic = engine.kernel_matrix(points, rows, pairs.of_statistic(table, 4), 0.7, direct=True)
+    np.testing.assert_allclose(statistic, 2 * blocks[0] - blocks[1], rtol=1e-12, atol=1e-14)
 
 
 def solver_of(x, y, weights=(None, None), sigma="cv", seed=0):

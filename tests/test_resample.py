@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from densdiff.core import grid, resample
-from densdiff.core.pairs import log_scale, radial_table
-from densdiff.engines.pairs import kernel_block
+from densdiff.core.pairs import log_scale, of_statistic, radial_table
+from densdiff.engines.pairs import kernel_matrix
 
 SIGMA, LAM, SPACING = 0.5, 0.1, 0.1
 
@@ -20,8 +20,8 @@ def cells_of(x, y, spacing=SPACING):
 def pair_statistic(places, weights):
     """E12 by all pairs, of rows that stand in the middle of their cells."""
     table = radial_table(places.shape[1], np.array([LAM]))
-    plain, squared = kernel_block(places, places, table, 0, SIGMA, direct=True)
-    return weights @ (2 * plain - squared) @ weights * np.exp(-log_scale(SIGMA, places.shape[1]))
+    kernel = kernel_matrix(places, places, of_statistic(table, 0), SIGMA, direct=True)
+    return weights @ kernel @ weights * np.exp(-log_scale(SIGMA, places.shape[1]))
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from densdiff.estimators.kde import KDEDifference
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import VERSION as __version__
-    from densdiff.estimators.results import DistanceResult
+    from densdiff.estimators.results import Band, DistanceResult
     from densdiff.questions.distance import l2_distance
 
 __all__ = [
     "LSDD",
+    "Band",
     "DensDiffError",
     "DensDiffWarning",
     "DistanceResult",
@@ -42,6 +43,7 @@ __all__ = [
 _HOME = {
     "LSDD": "estimators.lsdd",
     "KDEDifference": "estimators.kde",
+    "Band": "estimators.results",
     "DistanceResult": "estimators.results",
     "l2_distance": "questions.distance",
     "datasets": "",

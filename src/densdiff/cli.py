@@ -89,8 +89,11 @@ def demo(
             answer=_answer(line, result),
             facts=_facts((line, result), (plane, planar.l2_distance())),
             figures=[
-                ("One column: p is q shifted by 0.5. The curve is the estimated f = p - q.", curve),
-                ("Two columns: the same shift along x0, nothing along x1.", surface),
+                (
+                    "One column: p is q shifted by 0.5. The curve is the estimated f = p - q, in colour where its band excludes 0.",
+                    curve,
+                ),
+                ("Two columns: the same shift along x0, nothing along x1. Inside the lines f is not 0.", surface),
             ],
             data=result.to_dict(),
         )
@@ -100,17 +103,21 @@ def demo(
 
 
 def _answer(pair: TwoSamples, result: DistanceResult) -> str:
+    low, high = result.normalized_interval or (0.0, 1.0)
     return (
-        f"The squared L2 distance of the two densities is estimated as {result.squared:.3g} "
-        f"(the truth: {pair.l2:.3g}); on the scale from 0, equal, to 1, no overlap, "
-        f"that is {result.normalized:.3g} (the truth: {pair.normalized:.3g})."
+        f"On the scale from 0, equal, to 1, no overlap, the two densities are {result.normalized:.2g} apart: "
+        f"between {low:.2g} and {high:.2g}, {100 * result.level:g} % sure (the truth: {pair.normalized:.2g})."
     )
 
 
 def _facts(*pairs: tuple[TwoSamples, DistanceResult]) -> list[list[str]]:
-    rows = [["", "estimated", "true"]]
+    rows = [["", "estimated", f"{100 * pairs[0][1].level:g} % interval", "true"]]
     for samples, result in pairs:
         columns = "one column" if samples.p.dimension == 1 else "two columns"
-        rows.append([f"squared L2 distance, {columns}", f"{result.squared:.4g}", f"{samples.l2:.4g}"])
-        rows.append([f"normalized, {columns}", f"{result.normalized:.4g}", f"{samples.normalized:.4g}"])
+        for name, value, interval, truth in (
+            ("squared L2 distance", result.squared, result.interval, samples.l2),
+            ("normalized", result.normalized, result.normalized_interval, samples.normalized),
+        ):
+            limits = "" if interval is None else f"{interval[0]:.3g} to {interval[1]:.3g}"
+            rows.append([f"{name}, {columns}", f"{value:.4g}", limits, f"{truth:.4g}"])
     return rows

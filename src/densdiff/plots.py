@@ -42,11 +42,14 @@ class FittedDifference(Protocol):
     def l2_distance(self) -> Any: ...
 
 
-def plot_difference(model: FittedDifference, *, ax: Axes | None = None, points: npt.ArrayLike | None = None) -> Axes:
+def plot_difference(
+    model: FittedDifference, *, ax: Axes | None = None, points: npt.ArrayLike | None = None, level: float = 0.95
+) -> Axes:
     """Draw the estimated density difference f = p - q with the two samples.
 
     One column gives a curve, with the samples as rugs (small) or histograms (large): X above, Y below. Two
-    columns give a map.
+    columns give a map. A model with ``confidence_band`` (LSDD) gets its simultaneous band: colour under the curve
+    only where the band excludes 0, or lines around such regions of the map.
 
     Parameters
     ----------
@@ -56,6 +59,8 @@ def plot_difference(model: FittedDifference, *, ax: Axes | None = None, points: 
         Where to draw; a new figure without ``pyplot`` by default.
     points : array-like of shape (k, d), optional
         Where f is evaluated, 1-D for one column; by default a grid over the data without far outliers.
+    level : float
+        Nominal coverage of the band.
 
     Returns
     -------
@@ -76,15 +81,36 @@ def plot_difference(model: FittedDifference, *, ax: Axes | None = None, points: 
     d = model.samples_[0].shape[1]
     if d > 2:
         raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
+    checks.fraction(level, "level")
     rows = None if points is None else _rows(points, model.feature_names_)
     ax = _new_axes() if ax is None else ax
     if d == 1:
-        _draw_curve(ax, model, rows)
+        _draw_curve(ax, model, rows, level)
     else:
-        _draw_map(ax, model, rows)
-    result = model.l2_distance()
-    ax.set_title(f"squared L2 distance {result.squared:.3g}, normalized {result.normalized:.3g}", fontsize="medium")
+        _draw_map(ax, model, rows, level)
+    ax.set_title(_title(model.l2_distance()), fontsize="medium")
     return ax
+
+
+def _title(result: Any) -> str:
+    parts = []
+    for name, value, field in (
+        ("squared L2 distance", result.squared, "interval"),
+        ("normalized", result.normalized, "normalized_interval"),
+    ):
+        interval = getattr(result, field, None)
+        limits = "" if interval is None else f" [{interval[0]:.3g}, {interval[1]:.3g}]"
+        parts.append(f"{name} {value:.3g}{limits}")
+    return ", ".join(parts)
+
+
+def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[FloatArray, FloatArray] | None:
+    """The simultaneous band at the points, if the model has one."""
+    band = getattr(model, "confidence_band", None)
+    if band is None:
+        return None
+    found = band(points, level)
+    return found.lower, found.upper
 
 
 def _new_axes() -> Axes:
@@ -123,7 +149,7 @@ def _span(values: FloatArray) -> tuple[float, float]:
     return float(low - pad), float(high + pad)
 
 
-def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None) -> None:
+def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None, level: float) -> None:
     pooled = np.concatenate(model.samples_)[:, 0]
     if rows is None:
         low, high = _span(pooled)
@@ -134,14 +160,19 @@ def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None) -> N
         grid = np.unique(rows[:, 0])
         low, high = float(grid[0]), float(grid[-1])
     f = model.predict(grid[:, np.newaxis])
-    ax.fill_between(grid, 0, f, where=f >= 0, interpolate=True, color=MORE_X, alpha=0.25, lw=0)
-    ax.fill_between(grid, 0, f, where=f <= 0, interpolate=True, color=MORE_Y, alpha=0.25, lw=0)
+    limits = _limits(model, grid[:, np.newaxis], level)
+    lower, upper = (f, f) if limits is None else limits
+    if limits is not None:
+        ax.fill_between(grid, lower, upper, color="0.6", alpha=0.35, lw=0, label=f"{100 * level:g} % band for all of f")
+        ax.legend(loc="upper right", bbox_to_anchor=(1, 0.86), fontsize="small", frameon=False, borderpad=0)
+    ax.fill_between(grid, 0, f, where=lower > 0, color=MORE_X, alpha=0.45, lw=0)
+    ax.fill_between(grid, 0, f, where=upper < 0, color=MORE_Y, alpha=0.45, lw=0)
     ax.axhline(0, color="0.35", lw=0.8)
     ax.plot(grid, f, color="black", lw=1.6)
     ax.set_xlim(low, high)
     _draw_samples(ax, model.samples_, (low, high))
     # The samples take the upper and the lower strip of the axes; f gets the room between them.
-    top, bottom = max(float(f.max()), 0.0), min(float(f.min()), 0.0)
+    top, bottom = max(float(upper.max()), 0.0), min(float(lower.min()), 0.0)
     height = (top - bottom) or 1.0
     ax.set_ylim(bottom - 0.38 * height, top + 0.38 * height)
     ax.set_xlabel(_label(model.feature_names_[0]))
@@ -180,24 +211,31 @@ def _sample_text(name: str, values: FloatArray, span: tuple[float, float]) -> st
     return f"{name}, {size} = {len(values)}{note}; more {name} where f {sign} 0"
 
 
-def _draw_map(ax: Axes, model: FittedDifference, rows: FloatArray | None) -> None:
+def _draw_map(ax: Axes, model: FittedDifference, rows: FloatArray | None, level: float) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import MaxNLocator
 
     contours: Callable[..., Any] = ax.tricontourf
+    outlines: Callable[..., Any] = ax.tricontour
+    shape: tuple[int, ...] = (-1,)
     if rows is None:
         axes = [np.linspace(*_span(column), 101) for column in np.concatenate(model.samples_).T]
-        mesh = np.meshgrid(*axes)  # two of shape (101, 101)
-        f = model.predict(np.stack(mesh, axis=-1).reshape(-1, 2)).reshape(101, 101)
-        places, contours = list(mesh), ax.contourf
-    else:
-        f, places = model.predict(rows), list(rows.T)
+        rows = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
+        shape, contours, outlines = (101, 101), ax.contourf, ax.contour
+    places, f = [column.reshape(shape) for column in rows.T], model.predict(rows).reshape(shape)
     largest = float(np.max(np.abs(f))) or 1.0
     colors = LinearSegmentedColormap.from_list("difference", [MORE_Y, "#FFFFFF", MORE_X])
     # An odd number of bands keeps the middle one, f near 0, white.
     filled = contours(*places, f, levels=np.linspace(-largest, largest, 18), cmap=colors)
     filled.set_edgecolor("face")  # hides the hairlines between bands in vector output
     _draw_markers(ax, model.samples_)
+    limits = _limits(model, rows, level)
+    if limits is not None:
+        for values, sign, color in zip(limits, (1.0, -1.0), (DARK_X, DARK_Y), strict=True):
+            if (sign * values > 0).any():
+                outlines(*places, values.reshape(shape), levels=[0.0], colors=color, linewidths=1.8)
+        ax.plot([], [], color="0.25", lw=1.8, label=f"inside: f is not 0, {100 * level:g} % band")
+    ax.legend(loc="best", fontsize="small", framealpha=0.85, handlelength=1.2, handletextpad=0.4, borderpad=0.3)
     ax.set_xlim(float(np.min(places[0])), float(np.max(places[0])))
     ax.set_ylim(float(np.min(places[1])), float(np.max(places[1])))
     ax.figure.colorbar(filled, ax=ax, label="f = p - q", ticks=MaxNLocator(8))
@@ -211,4 +249,3 @@ def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
         size = f"{'n' if name == 'X' else 'm'} = {len(sample)}"
         label = f"{name}, {size}" if len(shown) == len(sample) else f"{name}, {size}, {len(shown)} shown"
         ax.scatter(shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label)
-    ax.legend(loc="best", fontsize="small", framealpha=0.85, handletextpad=0.1, borderpad=0.3)

@@ -131,6 +131,8 @@ def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray,
     if found[kept].min() < 1e-300 or found.max() > 1e300 / len(found):
         span = f"{found[kept].min()} to {found.max()}"
         raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
+    if found.max() >= (1 - 1e-12) * found.sum():
+        raise InputError(f"row {found.argmax()} has all but 1e-12 of {name}: that leaves a single row; even them out")
     return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
 
 

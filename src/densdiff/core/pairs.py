@@ -7,6 +7,7 @@ Kernels are at sigma = 1 and leave out the factor (2 pi)^(-d/2); ``log_scale`` p
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from scipy.fft import irfft, next_fast_len
@@ -67,7 +68,7 @@ def _marginals(d: int, frequency: FloatArray, lams: FloatArray) -> tuple[FloatAr
     return plain, squared
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
     grid = np.array(lams)
     period = 2.0 * _DIGITS / decay_rate(min(lams))  # the transform of a sum is periodic: half of it is wrap-around
@@ -87,10 +88,27 @@ def radial_table(d: int, lams: FloatArray) -> RadialTable:
     return _cached_table(d, tuple(map(float, lams)))
 
 
-def look_up(table: RadialTable, row: int, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The kernels of F and F^2 of one lam at distances r (in sigmas) by cubic interpolation; shape of r."""
-    last = table.plain.shape[1] - 2
-    position = np.minimum(r / table.step, last)
+class Radial(NamedTuple):
+    """Kernels of one lam as tables of r = 0, step, 2 step, ..: even functions that end in two zeros."""
+
+    step: float
+    values: tuple[FloatArray, ...]
+
+
+def plain_and_squared(table: RadialTable, row: int) -> Radial:
+    """The kernels of F and F^2."""
+    return Radial(table.step, (table.plain[row], table.squared[row]))
+
+
+def of_statistic(table: RadialTable, row: int) -> Radial:
+    """The kernel of 2F - F^2, that of E12."""
+    return Radial(table.step, (2.0 * table.plain[row] - table.squared[row],))
+
+
+def interpolate(kernels: Radial, r: FloatArray) -> list[FloatArray]:
+    """The kernels at distances r (in sigmas) by a cubic through four neighbours; shape of r each."""
+    last = len(kernels.values[0]) - 2
+    position = np.minimum(r / kernels.step, last)
     cell = position.astype(np.intp)
     t = position - cell
     weights = (
@@ -99,14 +117,14 @@ def look_up(table: RadialTable, row: int, r: FloatArray) -> tuple[FloatArray, Fl
         -(t + 1.0) * t * (t - 2.0) / 2.0,
         (t + 1.0) * t * (t - 1.0) / 6.0,
     )
-    neighbours = (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1))  # the kernels are even in r
+    neighbours = (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1))
     values = []
-    for kernel in (table.plain[row], table.squared[row]):
+    for kernel in kernels.values:
         value = weights[0] * kernel[neighbours[0]]
         for w, i in zip(weights[1:], neighbours[1:], strict=True):
             value += w * kernel[i]
         values.append(value)
-    return values[0], values[1]
+    return values
 
 
 @dataclass(frozen=True)

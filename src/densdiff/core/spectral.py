@@ -127,9 +127,9 @@ def quadratic_forms(of: Transform, sigma: float, lam: float, curve: ComplexArray
     return Forms(plain, plain - square, float((2 * filters - filters**2) @ (noise * of.measure)))
 
 
-def evaluate(of: Transform, sigma: float, lam: float, curve: ComplexArray, places: FloatArray) -> FloatArray:
-    """The curve's inverse transform at places on the axes, (k,); one matrix product per axis."""
-    coefficients = of.filters(sigma, np.array([lam]))[0] * of.measure * curve
+def evaluate(of: Transform, filters: FloatArray, curve: ComplexArray, places: FloatArray) -> FloatArray:
+    """The filtered curve's inverse transform at places on the axes, (k,); one matrix product per axis."""
+    coefficients = filters * of.measure * curve
     table = coefficients.reshape([len(w) for w in of.frequencies])
     phases = [np.exp(1j * np.outer(places[:, a] - of.origin[a], w)) for a, w in enumerate(of.frequencies)]
     rest = phases[-1] @ table.reshape(-1, table.shape[-1]).T  # (k, n_1 * .. * n_(d-1))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.kernel import squared_distances
-from densdiff.core.pairs import Bins, RadialTable, look_up
+from densdiff.core.pairs import Bins, Radial, interpolate
 from densdiff.core.scaling import FloatArray
 
 _TILE = 1 << 16  # distances at a time: half a megabyte
@@ -92,33 +92,31 @@ def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:
 
 
 def radial_sums(
-    points: FloatArray,
-    rows: FloatArray,
-    weights: FloatArray,
-    table: RadialTable,
-    lam_index: int,
-    sigma: float,
-    *,
-    direct: bool,
-) -> tuple[FloatArray, FloatArray]:
-    """Sums over rows of weight times the kernels of F and F^2 at each point, two arrays (k, c) for weights (N, c)."""
-    sums = np.empty((2, len(points), weights.shape[1]))
+    points: FloatArray, rows: FloatArray, weights: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+) -> list[FloatArray]:
+    """Sums over rows of weight times each kernel at each point, (k, c) each for weights (N, c)."""
+    sums = [np.empty((len(points), weights.shape[1])) for _ in kernels.values]
     step = max(1, _TILE // len(rows))
     for start in range(0, len(points), step):
-        for kind, kernel in enumerate(
-            kernel_block(points[start : start + step], rows, table, lam_index, sigma, direct=direct)
-        ):
-            sums[kind, start : start + step] = kernel @ weights
-    return sums[0], sums[1]
+        tiles = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
+        for found, tile in zip(sums, tiles, strict=True):
+            found[start : start + step] = tile @ weights
+    return sums
+
+
+def kernel_matrix(points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool) -> FloatArray:
+    """A single kernel between points and rows, (k, N), in tiles."""
+    found = np.empty((len(points), len(rows)))
+    step = max(1, _TILE // len(rows))
+    for start in range(0, len(points), step):
+        found[start : start + step] = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)[0]
+    return found
 
 
 def kernel_block(
-    points: FloatArray, rows: FloatArray, table: RadialTable, lam_index: int, sigma: float, *, direct: bool
-) -> tuple[FloatArray, FloatArray]:
-    """The kernels of F and F^2 between points and rows, two (k, N) arrays, at sigma but without its scale.
-
-    2 K_F - K_FF is the kernel of E12's two-sample statistic, for permutation tests and class balance.
-    """
+    points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+) -> list[FloatArray]:
+    """Each kernel between points and rows, (k, N), at sigma but without its scale."""
     distances = np.sqrt(squared_distances(points, rows, direct))
     distances /= sigma
-    return look_up(table, lam_index, distances)
+    return interpolate(kernels, distances)

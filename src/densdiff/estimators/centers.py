@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from densdiff.core import kernel, ridge, selection
+from densdiff.core import kernel, pairs, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
 from densdiff.engines.blocks import evaluate, group_sums
 from densdiff.estimators.prepared import Sample
@@ -19,6 +19,8 @@ _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample
 
 class CentersSolver:
     """Fold sums of the features of every sigma, made once; scores and estimates of any curve from them."""
+
+    band_steps = 0
 
     def __init__(
         self,
@@ -34,9 +36,10 @@ class CentersSolver:
         self.notes: tuple[str, ...] = ()
         self.distance_steps = 0
         self._spectra: dict[int, ridge.Spectrum] = {}
+        self._kept_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
         radius = kernel.radius(x.rows, y.rows, centers)
         self.direct = kernel.needs_direct_differences(radius, float(sigmas[-1]), centers.shape[1])
-        self.log_scales = np.array([log_kernel_volume(sigma, centers.shape[1]) for sigma in sigmas])
+        self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self._sums = [
             group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct)
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
@@ -78,7 +81,7 @@ class CentersSolver:
         """The eigenbasis of one sigma's G with the means and spreads of both samples; kept once made."""
         if level not in self._spectra:
             sigma = self.sigmas[level : level + 1]
-            values, vectors = np.linalg.eigh(next(self._grams(sigma)))
+            values, vectors = ridge.eigen(next(self._grams(sigma)))
             means = [sums[level].sum(axis=0) @ vectors for sums in self._sums]
             parts = [self._features(sample, sigma) for sample in (self.x, self.y)]
             spreads = [
@@ -86,7 +89,7 @@ class CentersSolver:
                 for (psi, squares), mean in zip(parts, means, strict=True)
             ]
             shrinks = [1.0 - float(squares.sum()) for _, squares in parts]
-            self._spectra[level] = ridge.Spectrum(np.maximum(values, 0.0), *means, *spreads, *shrinks)
+            self._spectra[level] = ridge.Spectrum(values, *means, *spreads, *shrinks)
         return self._spectra[level]
 
     def _features(self, sample: Sample, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -104,6 +107,53 @@ class CentersSolver:
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times s, (k,)."""
+        return self._expand(model, self.coefficients(side, model), points)
+
+    def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve with A + lam A^2 in place of A, times s, (k,)."""
+        level, i = model
+        theta = self.coefficients(side, model)
+        gram, lam = next(self._grams(self.sigmas[level : level + 1])), float(self.lams[level, i])
+        return self._expand(model, theta + lam * ridge.coefficients(gram, lam, theta), points)
+
+    def _expand(self, model: tuple[int, int], theta: FloatArray, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[model[0]])
         direct = self.direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
-        return evaluate(points, self.centers, self.coefficients(side, model), sigma, direct=direct)
+        return evaluate(points, self.centers, theta, sigma, direct=direct)
+
+    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+        """Sigma and lam of a model made rougher; lam follows G's mean row sum, so that it means the same filter."""
+        level, i = model
+        sigmas = np.array([self.sigmas[level], self.sigmas[level] / narrower])
+        before, after = (float(gram.mean()) for gram in self._grams(sigmas))
+        return float(sigmas[1]), float(self.lams[level, i]) * after / before / weaker
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """psi'M psi, M = A + lam A^2, between two sets of rows, times s, (k, l)."""
+        root = self._root(sigma, lam)
+        left = self._psi(sigma, a) @ root
+        return np.asarray(left @ (left if a is b else self._psi(sigma, b) @ root).T)
+
+    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
+        """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
+        d, mean_row_sum = self.centers.shape[1], float(next(self._grams(np.array([sigma]))).sum(axis=0).mean())
+        table = pairs.radial_table(d, np.array([lam / mean_row_sum]))
+        peak = 2.0 * table.plain[0, 0] - table.squared[0, 0]
+        # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
+        return np.full(len(points), peak * np.exp(self.log_scale(sigma) - pairs.log_scale(np.sqrt(2.0) * sigma, d)))
+
+    def _root(self, sigma: float, lam: float) -> FloatArray:
+        """A matrix R with RR' = M, (b, b); the last one is kept."""
+        if self._kept_root[:2] != (sigma, lam):
+            values, vectors = ridge.eigen(next(self._grams(np.array([sigma]))))
+            a = 1.0 / (values + lam)
+            self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
+        return self._kept_root[2]
+
+    def _psi(self, sigma: float, rows: FloatArray) -> FloatArray:
+        direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
+        return next(kernel.features(kernel.squared_distances(rows, self.centers, direct), np.array([sigma])))
+
+    def log_scale(self, sigma: float) -> float:
+        """log s."""
+        return log_kernel_volume(sigma, self.centers.shape[1])

@@ -115,6 +115,7 @@ class KDEDifference(BaseEstimator):
             normalized=float(min(1.0, value / (pp + qq))),
             standard_error=None,
             interval=None,
+            normalized_interval=None,
             level=level,
             estimates={"plug_in": squared},
             log_squared=float(np.log(value) + log_factor) if value > 0 else None,

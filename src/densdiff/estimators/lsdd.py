@@ -13,9 +13,10 @@ from densdiff.estimators.averaging import Choice, averaged_distance, choose
 from densdiff.estimators.centers import CentersSolver
 from densdiff.estimators.pairs import PairsSolver
 from densdiff.estimators.prepared import Prepared, prepare
-from densdiff.estimators.results import DistanceResult
+from densdiff.estimators.results import Band, DistanceResult
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Solver
 from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
+from densdiff.estimators.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _LAM_RANGE = (1e-50, 1e50)
@@ -145,6 +146,7 @@ class LSDD(BaseEstimator):
         if centers is not None:
             self.centers_ = centers
         self._searched = sigmas is None and lams is None
+        self._both: Densities | None = None
         self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
         return self
 
@@ -184,6 +186,10 @@ class LSDD(BaseEstimator):
         inner = data.scaling.apply(centers)
         return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams), centers
 
+    def _single(self, sigma: float, lam: float) -> Solver:
+        """The same solver with a single model, in inner units."""
+        return self._build(self.solver_, np.array([sigma]), np.array([lam]), strict=False)[1]
+
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
         unit, log_volume = data.scaling.sigma_unit, data.scaling.log_volume
@@ -221,41 +227,85 @@ class LSDD(BaseEstimator):
         values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
         return from_log(values, self._log_factor)
 
+    def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
+        """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
+        self._check_fitted()
+        level, simultaneous = checks.fraction(level, "level"), checks.flag(simultaneous, "simultaneous")
+        rows, data = checks.points(points, self.feature_names_), self._data
+        inner = data.scaling.apply(rows)
+        sigma, lam = band_model(self._solver, self._choice, inner.shape[1], self._densities())
+        rough = self._single(sigma, lam)
+        center, half = band(rough, data, inner, level, simultaneous)
+        log_factor = -rough.log_scale(sigma) - data.scaling.log_volume
+        estimate = self.predict(rows)
+        return Band(
+            points=rows,
+            estimate=estimate,
+            lower=np.minimum(estimate, from_log(center - half, log_factor)),
+            upper=np.maximum(estimate, from_log(center + half, log_factor)),
+            level=level,
+            simultaneous=simultaneous,
+            **self._receipt(self._notes()),
+        )
+
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
-        """The squared L2 distance of p and q, with all estimates of the paper and the debiased one."""
+        """The squared L2 distance of p and q with an interval, and all estimates of the paper."""
         self._check_fitted()
         level = checks.fraction(level, "level")
-        data = self._data
-        value, log_factor = averaged_distance(self._solver, DIFFERENCE, self._choice)
-        normalized = self._normalized(value, log_factor)
-        value, log_factor = max(0.0, value), log_factor - data.scaling.log_volume
-        notes = [*data.notes, *self._solver.notes, *self._solver_notes()]
-        if (fewest := min(len(data.x.rows), len(data.y.rows))) < _FEW_ROWS:
-            notes.append(f"{fewest} rows in a sample are few: a distance as large as this may be chance alone")
+        data, solver, choice = self._data, self._solver, self._choice
+        value, log_factor = averaged_distance(solver, DIFFERENCE, choice)
+        value = max(0.0, value)
+        densities = self._densities()
+        total, log_total = self._norms(densities)
+        normalized = _ratio(value, log_factor, total, log_total)
+        spreads, z = distance_spreads(solver, choice, data, densities, self._single), normal_quantile(level)
+        error = spreads.error(1.0, log_factor)
+        ends = max(0.0, value - z * error), value + spreads.above(1.0, log_factor, value, z)
+        relative = (0.0, 1.0)
+        if total > 0:
+            below = z * spreads.error(1.0 - normalized, log_total) / total
+            above = spreads.above(1.0 - normalized, log_total, normalized * total, z) / total
+            relative = max(0.0, normalized - below), min(1.0, normalized + above)
+        log_factor -= data.scaling.log_volume
+        notes = self._notes()
         if saturates(value, log_factor):
             notes.append(
                 f"the squared distance is out of the range of doubles (its logarithm is "
                 f"{np.log(value) + log_factor:.6g}): squared saturates, read log_squared or normalized"
             )
             checks.warn(notes[-1])
+        low, high = (float(from_log(end, log_factor)) for end in ends)
         return DistanceResult(
             squared=float(from_log(value, log_factor)),
             normalized=normalized,
-            standard_error=None,
-            interval=None,
+            standard_error=float(from_log(error, log_factor)),
+            interval=(low, high),
+            normalized_interval=relative,
             level=level,
             estimates=self._estimates(),
             log_squared=float(np.log(value) + log_factor) if value > 0 else None,
-            sigma=self.sigma_,
-            lam=self.lam_,
-            solver=self.solver_,
-            n_centers=len(self.centers_) if self.solver_ == "centers" else None,
-            n_x=len(data.given.x),
-            n_y=len(data.given.y),
-            seed=self.seed_,
-            tuning=self._tuning(),
-            warnings=tuple(notes),
+            **self._receipt(notes),
         )
+
+    def _receipt(self, notes: list[str]) -> dict[str, Any]:
+        return {
+            "sigma": self.sigma_,
+            "lam": self.lam_,
+            "solver": self.solver_,
+            "n_centers": len(self.centers_) if self.solver_ == "centers" else None,
+            "n_x": len(self._data.given.x),
+            "n_y": len(self._data.given.y),
+            "seed": self.seed_,
+            "tuning": self._tuning(),
+            "warnings": tuple(notes),
+        }
+
+    def _notes(self) -> list[str]:
+        data = self._data
+        notes = [*data.notes, *self._solver.notes, *self._solver_notes()]
+        if (fewest := min(len(data.x.rows), len(data.y.rows))) < _FEW_ROWS:
+            notes.append(f"{fewest} rows in a sample are few: a distance as large as this may be chance alone")
+        return notes
 
     def _solver_notes(self) -> list[str]:
         """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
@@ -275,21 +325,24 @@ class LSDD(BaseEstimator):
         used = len(self._choice.averaged)
         return f"{self._data.n_folds}-fold cross-validation x {repeats}, {models} models, {used} averaged"
 
-    def _normalized(self, value: float, log_factor: float) -> float:
-        """E9; each norm has its own cross-validated smoothing, from the data's own range of models."""
-        solver = self._solver
-        if not self._searched:
-            _, solver, _ = self._build(self.solver_, self._data.ladder(), None, strict=False)
+    def _densities(self) -> Densities:
+        """p and q with their own smoothing, from the data's own range of models; kept once made."""
+        if self._both is None:
+            solver = self._solver
+            if not self._searched:
+                _, solver, _ = self._build(self.solver_, self._data.ladder(), None, strict=False)
+            of_x, of_y = (choose(solver, side, self._data.n_folds) for side in (DENSITY_X, DENSITY_Y))
+            self._both = Densities(solver, (of_x, of_y))
+        return self._both
+
+    def _norms(self, densities: Densities) -> tuple[float, float]:
+        """|p|^2 + |q|^2 of E9 and the logarithm of its factor."""
         norms = [
-            averaged_distance(solver, side, choose(solver, side, self._data.n_folds)) for side in (DENSITY_X, DENSITY_Y)
+            averaged_distance(densities.solver, side, choice)
+            for side, choice in zip((DENSITY_X, DENSITY_Y), densities.choices, strict=True)
         ]
-        if value <= 0:
-            return 0.0
         top = max(log for _, log in norms)
-        total = sum(max(0.0, norm) * np.exp(log - top) for norm, log in norms)
-        if total <= 0:
-            return 1.0
-        return float(np.exp(min(0.0, np.log(value) + log_factor - np.log(total) - top)))
+        return float(sum(max(0.0, norm) * np.exp(log - top) for norm, log in norms)), top
 
     def _estimates(self) -> dict[str, float | None]:
         """E4 to E8 at the chosen model, raw, in the user's units; E8 needs H, so it is None without centers."""
@@ -310,3 +363,12 @@ class LSDD(BaseEstimator):
         return {
             name: None if value is None else float(from_log(value, self._log_factor)) for name, value in raw.items()
         }
+
+
+def _ratio(value: float, log_value: float, total: float, log_total: float) -> float:
+    """The normalized distance (E9): between 0 and 1, with 0/0 guarded."""
+    if value <= 0:
+        return 0.0
+    if total <= 0:
+        return 1.0
+    return float(np.exp(min(0.0, np.log(value) + log_value - np.log(total) - log_total)))

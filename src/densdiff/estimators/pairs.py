@@ -1,5 +1,7 @@
 """The pairs solver: the paper's RKHS estimator exactly, in any number of columns, from pair distances (E15)."""
 
+from functools import cached_property
+
 import numpy as np
 
 from densdiff.core import kernel, pairs
@@ -8,12 +10,12 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds
 from densdiff.engines.pairs import pair_histograms, radial_sums
 from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import Side, filter_lams
+from densdiff.estimators.solver import FilterKernel, Side, filter_lams
 
 _DIRECT_PAIRS = 200_000  # pairs times models: below it forms are summed pair by pair, right to 1e-11
 
 
-class PairsSolver:
+class PairsSolver(FilterKernel):
     """Histograms of pair distances by groups, made once; every model of every curve is a product with them.
 
     Values leave out the factor (2 pi sigma^2)^(-d/2), which ``log_scales`` holds as a logarithm.
@@ -24,9 +26,9 @@ class PairsSolver:
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.notes: tuple[str, ...] = ()
         self.lams = np.tile(lams, (len(sigmas), 1))
-        d = x.rows.shape[1]
-        self.log_scales = np.array([pairs.log_scale(sigma, d) for sigma in sigmas])
-        self._table = pairs.radial_table(d, every)
+        self.d = x.rows.shape[1]
+        self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
+        self._table = pairs.radial_table(self.d, every)
         groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
         order = np.argsort(groups, kind="stable")
         self._rows = np.concatenate([x.rows, y.rows])[order]
@@ -35,13 +37,17 @@ class PairsSolver:
         self._mass = np.bincount(groups, np.concatenate([x.omega, y.omega]))
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
-        self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), d)
+        self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
         self._runs = kernel.runs_of(sigmas)
         self._bins = [pairs.make_bins(sigmas[levels], radius, self._table.reach) for levels in self._runs]
-        self._histograms = [
+        self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
+
+    @cached_property
+    def _histograms(self) -> list[FloatArray]:
+        """One for each run of sigmas, (G, G, bins)."""
+        return [
             pair_histograms(self._rows, self._omega, self._groups, bins, direct=self._direct) for bins in self._bins
         ]
-        self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     def _weights(self, side: Side, of_x: FloatArray, of_y: FloatArray) -> FloatArray:
         """Weights of all groups from weights of each sample's groups, (.., G)."""
@@ -108,9 +114,8 @@ class PairsSolver:
         """The same from every pair, without bins."""
         of_x = self._groups < self.folds.n_groups
         weights = np.column_stack([self._omega * of_x, self._omega * ~of_x])  # (N, 2)
-        sums = radial_sums(
-            self._rows, self._rows, weights, self._table, i, float(self.sigmas[level]), direct=self._direct
-        )
+        kernels = pairs.plain_and_squared(self._table, i)
+        sums = radial_sums(self._rows, self._rows, weights, kernels, float(self.sigmas[level]), direct=self._direct)
         found = []
         for values, peak in zip(sums, (self._table.plain[i, 0], self._table.squared[i, 0]), strict=True):
             totals = weights.T @ values  # (2, 2)
@@ -120,8 +125,17 @@ class PairsSolver:
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times the scale, (k,)."""
-        level, i = model
+        step, (plain, _) = pairs.plain_and_squared(self._table, model[1])
+        return self._curve(side, model[0], pairs.Radial(step, (plain,)), points)
+
+    def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve under 2F - F^2, times the scale, (k,)."""
+        return self._curve(side, model[0], pairs.of_statistic(self._table, model[1]), points)
+
+    def _curve(self, side: Side, level: int, kernels: pairs.Radial, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[level])
         weights = np.where(self._groups < self.folds.n_groups, side.x, side.y) * self._omega
+        used = weights != 0
         direct = self._direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
-        return radial_sums(points, self._rows, weights[:, None], self._table, i, sigma, direct=direct)[0][:, 0]
+        rows, weights = (self._rows, weights) if used.all() else (self._rows[used], weights[used])
+        return radial_sums(points, rows, weights[:, None], kernels, sigma, direct=direct)[0][:, 0]

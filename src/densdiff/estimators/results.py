@@ -5,6 +5,9 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 VERSION = version("densdiff")
 
 
@@ -25,7 +28,7 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return dict(json.loads(json.dumps(asdict(self), allow_nan=False)))
+        return dict(json.loads(json.dumps(asdict(self), allow_nan=False, default=np.ndarray.tolist)))
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""
@@ -49,10 +52,13 @@ class DistanceResult(Receipt):
         The integral of (p - q)^2 in the user's units, best estimate, at least 0.
     normalized : float
         |p - q|^2 / (|p|^2 + |q|^2): 0 for equal densities, 1 without overlap, free of units.
-    standard_error, interval : None
-        Not estimated yet.
+    standard_error : float or None
+        Of ``squared``; None for KDE.
+    interval, normalized_interval : tuple of two floats or None
+        Confidence intervals for the true ``squared`` and ``normalized``, cut at 0 (and 1); not symmetric, since
+        smoothing can only hide distance. None for KDE.
     level : float
-        Nominal coverage of the interval.
+        Nominal coverage of the intervals.
     estimates : dict of str to float or None
         The raw estimates by name, unclipped; for LSDD those of DESIGN E4 to E8, for KDE ``plug_in``.
     log_squared : float or None
@@ -63,6 +69,7 @@ class DistanceResult(Receipt):
     normalized: float
     standard_error: float | None
     interval: tuple[float, float] | None
+    normalized_interval: tuple[float, float] | None
     level: float
     estimates: dict[str, float | None]
     log_squared: float | None
@@ -70,7 +77,48 @@ class DistanceResult(Receipt):
     def __str__(self) -> str:
         lines = [
             f"L2 distance of two densities from {self.n_x} and {self.n_y} rows",
-            f"  squared     {self.squared:.4g}",
-            f"  normalized  {self.normalized:.4g}  (0 = equal, 1 = no overlap)",
+            f"  squared     {self.squared:.4g}{self._between(self.interval)}",
+            f"  normalized  {self.normalized:.4g}{self._between(self.normalized_interval)}; 0 = equal, 1 = no overlap",
+        ]
+        return "\n".join(lines + self._receipt_lines())
+
+    def _between(self, interval: tuple[float, float] | None) -> str:
+        return "" if interval is None else f"  [{interval[0]:.4g}, {interval[1]:.4g}] at {100 * self.level:g} %"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Band(Receipt):
+    """An estimate of f = p - q at some points, with limits between which f itself lies.
+
+    Attributes
+    ----------
+    points : array of shape (k, d)
+    estimate, lower, upper : array of shape (k,)
+        What ``predict`` gives, and the limits, in the user's units. The limits come from a rougher estimate than
+        ``predict`` gives, so they need not be symmetric about it.
+    level : float
+        Nominal coverage: of all points at once if ``simultaneous``, of each point otherwise.
+    simultaneous : bool
+    """
+
+    points: npt.NDArray[np.float64]
+    estimate: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    level: float
+    simultaneous: bool
+
+    @property
+    def excludes_zero(self) -> npt.NDArray[np.bool_]:
+        """Where the band lies on one side of 0: there the densities differ, (k,)."""
+        return np.asarray((self.lower > 0) | (self.upper < 0))
+
+    def __str__(self) -> str:
+        kind = "all points at once" if self.simultaneous else "each point"
+        lines = [
+            f"Band for f = p - q at {len(self.points)} points from {self.n_x} and {self.n_y} rows",
+            f"  level       {100 * self.level:g} % for {kind}",
+            f"  f > 0       at {int((self.lower > 0).sum())} points",
+            f"  f < 0       at {int((self.upper < 0).sum())} points",
         ]
         return "\n".join(lines + self._receipt_lines())

@@ -4,13 +4,17 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from densdiff.core import pairs
+from densdiff.core.kernel import needs_direct_differences, radius
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.pairs import kernel_matrix
 
 FILTER_LAMS = np.logspace(-1, -4, 10)  # the lam of E11 that spectral and pairs search
 # A curve is best when a little too smooth, its distance when a little too rough: measured in benchmarks/accuracy.py,
 # the distance does best two steps of lam below the curve's.
 DISTANCE_STEPS = 2
+LAM_STEP = float(FILTER_LAMS[0] / FILTER_LAMS[1])
 
 
 class Side(NamedTuple):
@@ -33,6 +37,7 @@ class Solver(Protocol):
     log_scales: FloatArray  # (S,)
     notes: tuple[str, ...]  # for the result
     distance_steps: int  # how many lams further on the averaged distance is taken
+    band_steps: int  # how many lams further on, at a narrower sigma, a band for the curve is taken
 
     def scores(self, side: Side) -> FloatArray:
         """Hold-out scores times the scale, (S, L, k)."""
@@ -43,11 +48,54 @@ class Solver(Protocol):
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units times the scale, (k,)."""
 
+    def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The same with the bias of the filter taken off once more: 2F - F^2 in place of F."""
+
+    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+        """Sigma and lam of a model with its sigma so many times narrower and its penalty so many times weaker."""
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """The kernel of E6 and E12, 2F - F^2, between two sets of rows, times the scale of sigma, (k, l)."""
+
+    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
+        """That kernel of each point with itself, times the scale, (k,)."""
+
+    def log_scale(self, sigma: float) -> float:
+        """Logarithm of the scale that kernels of any sigma are multiplied with."""
+
+
+class FilterKernel:
+    """The part of the exact solvers that depends on no rows: the radial kernel of 2F - F^2 (E15)."""
+
+    lams: FloatArray
+    sigmas: FloatArray
+    d: int
+    band_steps = 3
+
+    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+        """Sigma and lam of a model, each divided by a factor."""
+        level, i = model
+        return float(self.sigmas[level]) / narrower, float(self.lams[level, i]) / weaker
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """2F - F^2 between two sets of rows, times the scale, (k, l)."""
+        kernels = pairs.of_statistic(pairs.radial_table(self.d, np.array([lam])), 0)
+        direct = needs_direct_differences(radius(a, b), sigma, self.d)
+        return kernel_matrix(a, b, kernels, sigma, direct=direct)
+
+    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
+        """The kernel at distance 0, the same everywhere, (k,)."""
+        table = pairs.radial_table(self.d, np.array([lam]))
+        return np.full(len(points), 2.0 * table.plain[0, 0] - table.squared[0, 0])
+
+    def log_scale(self, sigma: float) -> float:
+        """log of (2 pi sigma^2)^(d/2)."""
+        return pairs.log_scale(sigma, self.d)
+
 
 def filter_lams(given: FloatArray | None) -> tuple[FloatArray, FloatArray, int]:
     """Lams to cross-validate, the same with those that only distances need, and how many those are."""
     if given is not None:
         return given, given, 0
-    step = FILTER_LAMS[1] / FILTER_LAMS[0]
-    further = FILTER_LAMS[-1] * step ** np.arange(1, DISTANCE_STEPS + 1)
+    further = FILTER_LAMS[-1] / LAM_STEP ** np.arange(1, DISTANCE_STEPS + 1)
     return FILTER_LAMS, np.concatenate([FILTER_LAMS, further]), DISTANCE_STEPS

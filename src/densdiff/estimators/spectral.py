@@ -10,7 +10,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, IntArray
 from densdiff.errors import NumericalError
 from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import Side, filter_lams
+from densdiff.estimators.solver import FilterKernel, Side, filter_lams
 
 MOST_COLUMNS = 3
 _MOST_OUTSIDE = 0.2  # of the rows: the thin tails of heavy-tailed data, not the data themselves
@@ -18,13 +18,14 @@ _PHASES = 1 << 20  # complex numbers at a time while predicting
 _POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
 
 
-class SpectralSolver:
+class SpectralSolver(FilterKernel):
     """Transforms of all groups (E11), one for each octave of sigmas, from a single pass over the rows."""
 
     def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
         lams, self._every_lam, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.lams = np.tile(lams, (len(sigmas), 1))
+        self.d = x.rows.shape[1]
         self.log_scales = np.zeros(len(sigmas))
         self._mass = [np.bincount(g, s.omega) for s, g in self._grouped()]
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
@@ -116,6 +117,16 @@ class SpectralSolver:
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
         level, i = model
+        filters = self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0]
+        return self._filtered(side, level, filters, points)
+
+    def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve under 2F - F^2, (k,)."""
+        level, i = model
+        filters = self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0]
+        return self._filtered(side, level, 2.0 * filters - filters**2, points)
+
+    def _filtered(self, side: Side, level: int, filters: FloatArray, points: FloatArray) -> FloatArray:
         of = self._of(level)
         places = grids.places_of(points.T, of.axes)
         near = grids.within(places, of.axes, of.pad / 2)
@@ -123,5 +134,5 @@ class SpectralSolver:
         curve = self._curve(side, of)
         at_once = max(1, _PHASES // max(len(w) for w in of.frequencies))
         for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // at_once) or 1):
-            values[block] = spectral.evaluate(of, float(self.sigmas[level]), self.lams[level, i], curve, places[block])
+            values[block] = spectral.evaluate(of, filters, curve, places[block])
         return values

@@ -1,0 +1,53 @@
+"""Run the simulations behind docs/calibration.md and write it: ``python -m tests.calibration [names] [--quick]``."""
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs share the cores; must be set before NumPy loads its BLAS
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+NAMES = ("coverage",)
+PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
+HEAD = """# Calibration: what the statistical promises measure
+
+Written by `make calibrate`, which anybody can run in full; `make calibrate ARGS=--quick` takes a look with fewer runs
+and leaves this page alone. Every figure is a share of independent simulated runs; in brackets its standard error.
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="python -m tests.calibration", description=__doc__)
+    parser.add_argument("names", nargs="*", default=NAMES, metavar="name", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the runs, printed and not written")
+    arguments = parser.parse_args()
+    breaches = []
+    for name in arguments.names:
+        study = importlib.import_module(f"tests.calibration.{name}")
+        text, found = study.report(quick=arguments.quick)
+        print(text, flush=True)
+        breaches += found
+        if not arguments.quick:
+            write(name, text)
+    for line in breaches:
+        print(f"outside its target: {line}", file=sys.stderr)
+    sys.exit(1 if breaches else 0)
+
+
+def write(name, text):
+    """Replace one study's part of the page, leaving the others as they are."""
+    page = PAGE.read_text(encoding="utf-8") if PAGE.exists() else HEAD
+    start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    part = f"{start}{text.rstrip()}\n{end}"
+    if start in page:
+        before, _, rest = page.partition(start)
+        page = before + part + rest.partition(end)[2]
+    else:
+        page += "\n" + part
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
