@@ -90,7 +90,7 @@ def demo(
             facts=_facts((line, result), (plane, planar.l2_distance())),
             figures=[
                 (
-                    "One column: p is q shifted by 0.5. The curve is the estimated f = p - q, in colour where its band excludes 0.",
+                    "One column: p is q shifted by 0.5. The curve is f = p - q, in colour where its band excludes 0.",
                     curve,
                 ),
                 ("Two columns: the same shift along x0, nothing along x1. Inside the lines f is not 0.", surface),

@@ -128,7 +128,7 @@ def simulate(cell, runs, band=True, first=0):
     return summary([one_run(cell, run, points, band) for run in range(first, first + runs)])
 
 
-RUNS = 1000
+RUNS = 400
 TARGETS = {"squared": (0.92, 0.98), "normalized": (0.92, 0.98), "simultaneous": (0.92, 0.99), "pointwise": (0.92, 0.98)}
 INTRO = """## Intervals and bands
 

@@ -20,7 +20,7 @@ _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample
 class CentersSolver:
     """Fold sums of the features of every sigma, made once; scores and estimates of any curve from them."""
 
-    band_steps = 0
+    band_steps = 1
 
     def __init__(
         self,
