@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from densdiff.estimators.results import VERSION as __version__
     from densdiff.estimators.results import Band, DistanceResult
     from densdiff.questions.distance import l2_distance
+    from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
 
 __all__ = [
     "LSDD",
@@ -34,10 +35,12 @@ __all__ = [
     "MissingExtraError",
     "NotFittedError",
     "NumericalError",
+    "TwoSampleResult",
     "__version__",
     "datasets",
     "l2_distance",
     "plots",
+    "two_sample_test",
 ]
 
 _HOME = {
@@ -46,6 +49,8 @@ _HOME = {
     "Band": "estimators.results",
     "DistanceResult": "estimators.results",
     "l2_distance": "questions.distance",
+    "TwoSampleResult": "questions.two_sample",
+    "two_sample_test": "questions.two_sample",
     "datasets": "",
     "plots": "",
 }

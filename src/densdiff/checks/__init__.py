@@ -4,12 +4,13 @@ Arrays, lists and data frames become float64 matrices with column names, or an I
 is and what to do. Nothing is estimated here.
 """
 
-from densdiff.checks.parameters import choice, estimator, flag, fraction, positive_grid, seed, whole
+from densdiff.checks.parameters import blocks, choice, estimator, flag, fraction, positive_grid, seed, whole
 from densdiff.checks.samples import Pair, centers, pair, points
 from densdiff.checks.wording import warn
 
 __all__ = [
     "Pair",
+    "blocks",
     "centers",
     "choice",
     "estimator",

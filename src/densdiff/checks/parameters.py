@@ -87,3 +87,22 @@ def estimator(value: Any, method: str) -> Any:
     if not callable(getattr(value, "fit", None)) or not callable(getattr(value, method, None)):
         raise InputError(f"model must have the methods fit and {method}, as LSDD() has; got {came(value)}")
     return value
+
+
+def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
+    """Group numbers 0, 1, .. of the pooled rows, (n + m,), from labels of any kind."""
+    labels = np.asarray(value)
+    if labels.ndim != 1 or len(labels) != n + m:
+        raise InputError(
+            f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y; got shape {labels.shape}"
+        )
+    try:
+        if (labels != labels).any():
+            raise InputError(f"blocks has a missing label at position {np.flatnonzero(labels != labels)[0]}")
+        _, groups = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError("blocks must hold labels of one kind, all numbers or all strings") from None
+    of_x = np.bincount(groups, np.arange(n + m) < n)
+    if ((of_x == 0) | (of_x == np.bincount(groups))).all():
+        raise InputError("no block holds rows of both X and Y, so nothing could be exchanged")
+    return np.asarray(groups, dtype=np.intp)

@@ -48,9 +48,9 @@ class Folds:
         return int(self.members.shape[1])
 
 
-def draw_folds(seed: int, n: int, m: int, folds: int) -> Folds:
+def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None) -> Folds:
     """Folds for n and m rows (``folds`` at most the smaller), drawn from the seed and the row indices alone."""
-    repeats = REPEATS if n + m <= _SMALL else 1
+    repeats = repeats or (REPEATS if n + m <= _SMALL else 1)
     groups = min(repeats * folds, n, m)
     repeats = 1 if groups == folds else repeats
     random = np.random.default_rng([seed, 1])

@@ -7,6 +7,7 @@ the answer does not depend on how many there are.
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -80,6 +81,40 @@ def _one_group(
         counts += whole - upper
         counts[1:] += upper[:-1]
     return counts.reshape(n_groups, width)[:, :-1]
+
+
+@dataclass(frozen=True)
+class PairPlaces:
+    """Where the distance of each pair i < j falls among the bins, for histograms of many groupings of the same rows."""
+
+    i: npt.NDArray[np.int32]  # (P,)
+    j: npt.NDArray[np.int32]
+    cell: npt.NDArray[np.int32]
+    fraction: FloatArray
+    count: int
+
+    def histograms(self, groups: npt.NDArray[np.intp], n_groups: int) -> FloatArray:
+        """Number of ordered pairs i != j by groups and distance, (G, G, bins)."""
+        width = self.count + 1
+        by_row = (groups * (n_groups * width)).astype(np.int32)
+        flat = by_row[self.i]
+        flat += (groups * width).astype(np.int32)[self.j]
+        flat += self.cell
+        size = n_groups * n_groups * width
+        upper = np.bincount(flat, self.fraction, minlength=size)
+        counts = np.bincount(flat, minlength=size) - upper
+        counts[1:] += upper[:-1]
+        found = counts.reshape(n_groups, n_groups, width)[:, :, :-1]
+        return np.asarray(found + found.transpose(1, 0, 2))
+
+
+def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
+    """The places of all pairs of a few thousand rows at most."""
+    i, j = (index.astype(np.int32) for index in np.triu_indices(len(rows), 1))
+    position = np.sqrt(np.sqrt(squared_distances(rows, rows, direct)[i, j])) * bins.per_root
+    np.minimum(position, bins.count - 1, out=position)
+    cell = position.astype(np.int32)
+    return PairPlaces(i, j, cell, position - cell, bins.count)
 
 
 def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:

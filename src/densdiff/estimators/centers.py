@@ -17,7 +17,56 @@ LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  #
 _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
 
 
-class CentersSolver:
+class CenterKernel:
+    """The part that depends on centers alone: features, G, and the kernel psi'M psi of E6."""
+
+    def __init__(self, centers: FloatArray, radius: float, smallest: float) -> None:
+        self.centers = centers
+        self.direct = kernel.needs_direct_differences(radius, smallest, centers.shape[1])
+        self._kept_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
+
+    def _grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
+        return kernel.gram(self.centers, sigmas, self.direct)
+
+    def mean_row_sum(self, sigma: float) -> float:
+        """Of G: the unit in which lam means the same filter whatever the number of centers (DESIGN 1.1)."""
+        return float(next(self._grams(np.array([sigma]))).sum() / len(self.centers))
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """psi'M psi, M = A + lam A^2, between two sets of rows, times s, (k, l)."""
+        left = self.features(sigma, lam, a)
+        return np.asarray(left @ (left if a is b else self.features(sigma, lam, b)).T)
+
+    def features(self, sigma: float, lam: float, rows: FloatArray) -> FloatArray:
+        """psi R with RR' = M: their inner products are the kernel, (k, b)."""
+        return np.asarray(self._psi(sigma, rows) @ self._root(sigma, lam))
+
+    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
+        """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
+        d = self.centers.shape[1]
+        table = pairs.radial_table(d, np.array([lam / self.mean_row_sum(sigma)]))
+        peak = 2.0 * table.plain[0, 0] - table.squared[0, 0]
+        # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
+        return np.full(len(points), peak * np.exp(self.log_scale(sigma) - pairs.log_scale(np.sqrt(2.0) * sigma, d)))
+
+    def _root(self, sigma: float, lam: float) -> FloatArray:
+        """A matrix R with RR' = M, (b, b); the last one is kept."""
+        if self._kept_root[:2] != (sigma, lam):
+            values, vectors = ridge.eigen(next(self._grams(np.array([sigma]))))
+            a = 1.0 / (values + lam)
+            self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
+        return self._kept_root[2]
+
+    def _psi(self, sigma: float, rows: FloatArray) -> FloatArray:
+        direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
+        return next(kernel.features(kernel.squared_distances(rows, self.centers, direct), np.array([sigma])))
+
+    def log_scale(self, sigma: float) -> float:
+        """log s."""
+        return log_kernel_volume(sigma, self.centers.shape[1])
+
+
+class CentersSolver(CenterKernel):
     """Fold sums of the features of every sigma, made once; scores and estimates of any curve from them."""
 
     band_steps = 1
@@ -31,14 +80,12 @@ class CentersSolver:
         sigmas: FloatArray,
         lams: FloatArray | None,
     ) -> None:
-        self.x, self.y, self.centers, self.folds = x, y, centers, folds
+        super().__init__(centers, kernel.radius(x.rows, y.rows, centers), float(sigmas[-1]))
+        self.x, self.y, self.folds = x, y, folds
         self.sigmas = sigmas
         self.notes: tuple[str, ...] = ()
         self.distance_steps = 0
         self._spectra: dict[int, ridge.Spectrum] = {}
-        self._kept_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
-        radius = kernel.radius(x.rows, y.rows, centers)
-        self.direct = kernel.needs_direct_differences(radius, float(sigmas[-1]), centers.shape[1])
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self._sums = [
             group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct)
@@ -53,9 +100,6 @@ class CentersSolver:
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)
         else:
             self.lams = np.tile(lams, (len(sigmas), 1))
-
-    def _grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
-        return kernel.gram(self.centers, sigmas, self.direct)
 
     def _h(self, side: Side, level: int) -> FloatArray:
         """h (E1) of a curve at one sigma, (b,)."""
@@ -124,36 +168,6 @@ class CentersSolver:
     def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model made rougher; lam follows G's mean row sum, so that it means the same filter."""
         level, i = model
-        sigmas = np.array([self.sigmas[level], self.sigmas[level] / narrower])
-        before, after = (float(gram.mean()) for gram in self._grams(sigmas))
-        return float(sigmas[1]), float(self.lams[level, i]) * after / before / weaker
-
-    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
-        """psi'M psi, M = A + lam A^2, between two sets of rows, times s, (k, l)."""
-        root = self._root(sigma, lam)
-        left = self._psi(sigma, a) @ root
-        return np.asarray(left @ (left if a is b else self._psi(sigma, b) @ root).T)
-
-    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
-        """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
-        d, mean_row_sum = self.centers.shape[1], float(next(self._grams(np.array([sigma]))).sum(axis=0).mean())
-        table = pairs.radial_table(d, np.array([lam / mean_row_sum]))
-        peak = 2.0 * table.plain[0, 0] - table.squared[0, 0]
-        # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
-        return np.full(len(points), peak * np.exp(self.log_scale(sigma) - pairs.log_scale(np.sqrt(2.0) * sigma, d)))
-
-    def _root(self, sigma: float, lam: float) -> FloatArray:
-        """A matrix R with RR' = M, (b, b); the last one is kept."""
-        if self._kept_root[:2] != (sigma, lam):
-            values, vectors = ridge.eigen(next(self._grams(np.array([sigma]))))
-            a = 1.0 / (values + lam)
-            self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
-        return self._kept_root[2]
-
-    def _psi(self, sigma: float, rows: FloatArray) -> FloatArray:
-        direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
-        return next(kernel.features(kernel.squared_distances(rows, self.centers, direct), np.array([sigma])))
-
-    def log_scale(self, sigma: float) -> float:
-        """log s."""
-        return log_kernel_volume(sigma, self.centers.shape[1])
+        sigma = float(self.sigmas[level])
+        ratio = self.mean_row_sum(sigma / narrower) / self.mean_row_sum(sigma)
+        return sigma / narrower, float(self.lams[level, i]) * ratio / weaker

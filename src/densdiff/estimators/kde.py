@@ -13,7 +13,7 @@ from densdiff.errors import NotFittedError
 from densdiff.estimators.prepared import Prepared, Sample, prepare
 from densdiff.estimators.results import DistanceResult
 
-_LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
+LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
 
 
 class KDEDifference(BaseEstimator):
@@ -60,7 +60,7 @@ class KDEDifference(BaseEstimator):
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         sigmas = data.sigmas(grid)
         self._inner = tuple(
-            _likelihood_width(sample, groups, data.folds.members, sigmas)
+            likelihood_width(sample, groups, data.folds.members, sigmas)
             for sample, groups in ((data.x, data.folds.groups_x), (data.y, data.folds.groups_y))
         )
         self._data = data
@@ -85,7 +85,7 @@ class KDEDifference(BaseEstimator):
         p, q = (
             from_log(
                 evaluate(inner, sample.rows, sample.omega, sigma, direct=_direct(sample.rows, inner, sigma)),
-                -_log_peak(sigma, inner.shape[1]) - data.scaling.log_volume,
+                -log_peak(sigma, inner.shape[1]) - data.scaling.log_volume,
             )
             for sample, sigma in zip((data.x, data.y), self._inner, strict=True)
         )
@@ -131,7 +131,7 @@ class KDEDifference(BaseEstimator):
         )
 
 
-def _log_peak(sigma: float, d: int) -> float:
+def log_peak(sigma: float, d: int) -> float:
     """Logarithm of (2 pi sigma^2)^(d/2), the Gaussian's normalization."""
     return 0.5 * d * float(np.log(2.0 * np.pi) + 2.0 * np.log(sigma))
 
@@ -143,10 +143,10 @@ def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
 def _overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
     """The integral of the product of two estimates whose squared widths add to sigma^2: value and log factor."""
     values = evaluate(a.rows, b.rows, b.omega, sigma, direct=_direct(a.rows, b.rows, sigma))
-    return float(a.omega @ values), -_log_peak(sigma, a.rows.shape[1])
+    return float(a.omega @ values), -log_peak(sigma, a.rows.shape[1])
 
 
-def _likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray) -> float:
+def likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray) -> float:
     """The width with the highest hold-out log-likelihood over all folds, the wider between equals."""
     if len(sigmas) == 1:
         return float(sigmas[0])
@@ -158,6 +158,22 @@ def _likelihood_width(sample: Sample, groups: selection.IntArray, members: Float
     for fold in members:
         held = fold[groups] > 0  # (n,)
         density = np.tensordot(1.0 - fold, sums[:, :, held], axes=(0, 1)) / ((1.0 - fold) @ mass)  # (S, held)
-        logs = np.log(np.maximum(density, _LEAST_DENSITY))
-        scores += logs @ omega[held] - omega[held].sum() * np.array([_log_peak(s, rows.shape[1]) for s in sigmas])
+        logs = np.log(np.maximum(density, LEAST_DENSITY))
+        scores += logs @ omega[held] - omega[held].sum() * np.array([log_peak(s, rows.shape[1]) for s in sigmas])
     return float(sigmas[np.argmax(scores)])
+
+
+class GaussianOverlap:
+    """The integral of the product of two Gaussians around two rows: the kernel of a density estimate's L2 distance."""
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """(k, l), times the scale; ``lam`` means nothing here."""
+        wide = float(np.sqrt(2.0)) * sigma
+        return next(kernel.features(kernel.squared_distances(a, b, _direct(a, b, wide)), np.array([wide])))
+
+    def __init__(self, d: int) -> None:
+        self.d = d
+
+    def log_scale(self, sigma: float) -> float:
+        """log of (4 pi sigma^2)^(d/2)."""
+        return log_peak(float(np.sqrt(2.0)) * sigma, self.d)

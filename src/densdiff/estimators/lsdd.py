@@ -122,9 +122,10 @@ class LSDD(BaseEstimator):
             self.__dict__.update(before)
             raise
 
-    def _fit(self, X: Any, Y: Any, weights_x: Any, weights_y: Any) -> Self:
+    def checked_grids(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """The sigmas and lams to search, None for the data's own, after a check of all parameters."""
         sigmas, lams = checks.positive_grid(self.sigma, "sigma"), checks.positive_grid(self.lam, "lam")
-        folds = checks.whole(self.folds, "folds", 2)
+        checks.whole(self.folds, "folds", 2)
         checks.whole(self.n_centers, "n_centers", 1)
         checks.flag(self.standardize, "standardize")
         if lams is not None and not (_LAM_RANGE[0] <= lams.min() and lams.max() <= _LAM_RANGE[1]):
@@ -136,8 +137,12 @@ class LSDD(BaseEstimator):
             raise InputError(
                 "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
             )
+        return sigmas, lams
+
+    def _fit(self, X: Any, Y: Any, weights_x: Any, weights_y: Any) -> Self:
+        sigmas, lams = self.checked_grids()
         pair = checks.pair(X, Y, weights_x, weights_y)
-        data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
+        data = prepare(pair, standardize=self.standardize, folds=self.folds, random_state=self.random_state)
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self._data = data

@@ -26,7 +26,7 @@ class PairsSolver(FilterKernel):
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.notes: tuple[str, ...] = ()
         self.lams = np.tile(lams, (len(sigmas), 1))
-        self.d = x.rows.shape[1]
+        super().__init__(x.rows.shape[1])
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self._table = pairs.radial_table(self.d, every)
         groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
@@ -37,17 +37,16 @@ class PairsSolver(FilterKernel):
         self._mass = np.bincount(groups, np.concatenate([x.omega, y.omega]))
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
-        self._direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
+        self.direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
         self._runs = kernel.runs_of(sigmas)
-        self._bins = [pairs.make_bins(sigmas[levels], radius, self._table.reach) for levels in self._runs]
+        self.bins = [pairs.make_bins(sigmas[levels], radius, self._table.reach) for levels in self._runs]
         self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._binned: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     @cached_property
     def _histograms(self) -> list[FloatArray]:
         """One for each run of sigmas, (G, G, bins)."""
-        return [
-            pair_histograms(self._rows, self._omega, self._groups, bins, direct=self._direct) for bins in self._bins
-        ]
+        return [pair_histograms(self._rows, self._omega, self._groups, bins, direct=self.direct) for bins in self.bins]
 
     def _weights(self, side: Side, of_x: FloatArray, of_y: FloatArray) -> FloatArray:
         """Weights of all groups from weights of each sample's groups, (.., G)."""
@@ -55,6 +54,10 @@ class PairsSolver(FilterKernel):
 
     def scores(self, side: Side) -> FloatArray:
         """E14 for every model and fold, times the scale, (S, L, k)."""
+        return self.scores_of(side, self._histograms)
+
+    def scores_of(self, side: Side, histograms: list[FloatArray]) -> FloatArray:
+        """The same from given histograms of all groups, for other rows in the same places."""
         members, half = self.folds.members, self.folds.n_groups
         mass_x, mass_y = self._mass[:half], self._mass[half:]
         held = self._weights(side, members / (members @ mass_x)[:, None], members / (members @ mass_y)[:, None])
@@ -63,14 +66,20 @@ class PairsSolver(FilterKernel):
         own = np.square(train) @ self._squares  # (k,)
         within, across = (np.einsum("tg,th->tgh", train, other).reshape(len(train), -1) for other in (train, held))
         table = np.empty((*self.lams.shape, len(train)))
-        for levels, bins, histograms in zip(self._runs, self._bins, self._histograms, strict=True):
-            flat = histograms.reshape(-1, bins.count)  # (G * G, bins)
+        for levels, bins, counts in zip(self._runs, self.bins, histograms, strict=True):
+            flat = counts.reshape(-1, bins.count)  # (G * G, bins)
             pairs_within, pairs_across = flat.T @ within.T, flat.T @ across.T  # (bins, k)
             for level in levels:
-                plain, squared = pairs.binned_kernels(self._table, bins, float(self.sigmas[level]))
+                plain, squared = self._kernels(level, bins)
                 scores = squared @ pairs_within - 2.0 * plain @ pairs_across
                 table[level] = (scores + np.outer(self._table.squared[:, 0], own))[: table.shape[1]]
         return table
+
+    def _kernels(self, level: int, bins: pairs.Bins) -> tuple[FloatArray, FloatArray]:
+        """Both kernels at the nodes for every lam; kept, since relabelled rows ask for them again and again."""
+        if level not in self._binned:
+            self._binned[level] = pairs.binned_kernels(self._table, bins, float(self.sigmas[level]))
+        return self._binned[level]
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
         """The twins of E4 to E7 (E15), times the scale."""
@@ -105,7 +114,7 @@ class PairsSolver(FilterKernel):
                     blocks[half:, half:].sum(axis=(0, 1)),
                 ]
             )  # (3, bins)
-            plain, squared = pairs.binned_kernels(self._table, self._bins[run], float(self.sigmas[level]))
+            plain, squared = self._kernels(level, self.bins[run])
             self._sums[level] = (plain @ parts.T, squared @ parts.T)  # two of (L, 3)
         plain, squared = self._sums[level]
         return plain[i], squared[i]
@@ -115,7 +124,7 @@ class PairsSolver(FilterKernel):
         of_x = self._groups < self.folds.n_groups
         weights = np.column_stack([self._omega * of_x, self._omega * ~of_x])  # (N, 2)
         kernels = pairs.plain_and_squared(self._table, i)
-        sums = radial_sums(self._rows, self._rows, weights, kernels, float(self.sigmas[level]), direct=self._direct)
+        sums = radial_sums(self._rows, self._rows, weights, kernels, float(self.sigmas[level]), direct=self.direct)
         found = []
         for values, peak in zip(sums, (self._table.plain[i, 0], self._table.squared[i, 0]), strict=True):
             totals = weights.T @ values  # (2, 2)
@@ -136,6 +145,6 @@ class PairsSolver(FilterKernel):
         sigma = float(self.sigmas[level])
         weights = np.where(self._groups < self.folds.n_groups, side.x, side.y) * self._omega
         used = weights != 0
-        direct = self._direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
+        direct = self.direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
         rows, weights = (self._rows, weights) if used.all() else (self._rows[used], weights[used])
         return radial_sums(points, rows, weights[:, None], kernels, sigma, direct=direct)[0][:, 0]

@@ -53,6 +53,11 @@ class Prepared:
         """The sigmas to search, in inner units, widest first."""
         return kernel.sigma_ladder(self.scaling.apply(self.first_rows(_LADDER_ROWS)))
 
+    def pooled_ladder(self) -> FloatArray:
+        """The same from pooled rows drawn whatever their labels, for tests."""
+        rows = np.concatenate([self.x.rows, self.y.rows])
+        return kernel.sigma_ladder(np.unique(rows[selection.draw_rows(self.seed, len(rows), _LADDER_ROWS)], axis=0))
+
     def sigmas(self, grid: FloatArray | None) -> FloatArray:
         """The user's grid in inner units, widest first without repeats, or the data's own ladder."""
         if grid is None:

@@ -69,8 +69,10 @@ class FilterKernel:
 
     lams: FloatArray
     sigmas: FloatArray
-    d: int
     band_steps = 3
+
+    def __init__(self, d: int) -> None:
+        self.d = d
 
     def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model, each divided by a factor."""

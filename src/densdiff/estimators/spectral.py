@@ -25,7 +25,7 @@ class SpectralSolver(FilterKernel):
         lams, self._every_lam, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.lams = np.tile(lams, (len(sigmas), 1))
-        self.d = x.rows.shape[1]
+        super().__init__(x.rows.shape[1])
         self.log_scales = np.zeros(len(sigmas))
         self._mass = [np.bincount(g, s.omega) for s, g in self._grouped()]
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave

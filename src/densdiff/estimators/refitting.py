@@ -1,0 +1,179 @@
+"""Cross-validation within every relabelling, the paper's procedure, from sums that all relabellings share.
+
+Folds belong to positions: the k-th row of a relabelled sample is in the fold of the k-th row, whichever row it is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from densdiff.core import ridge, selection
+from densdiff.core.kernel import features, gram, needs_direct_differences, radius, squared_distances
+from densdiff.core.resample import BoolArray
+from densdiff.core.scaling import FloatArray
+from densdiff.engines.pairs import pair_places
+from densdiff.estimators.centers import LAM_GRID, CenterKernel
+from densdiff.estimators.kde import LEAST_DENSITY, log_peak
+from densdiff.estimators.pairs import PairsSolver
+from densdiff.estimators.prepared import Sample
+from densdiff.estimators.solver import DIFFERENCE, FilterKernel
+from densdiff.estimators.statistics import CenterStatistics, KernelStatistics, Model
+
+IntArray = selection.IntArray
+
+
+@dataclass
+class Refitted:
+    """A statistic at the model that each relabelling chooses for itself."""
+
+    choose: Callable[[BoolArray], list[Model]]  # a model for each relabelling
+    statistics: Callable[[list[Model]], KernelStatistics | CenterStatistics]
+    scale: Callable[[float], float]
+    models: list[Model] = field(default_factory=list)  # that of the first relabelling seen, the data's
+
+    @property
+    def log_scales(self) -> FloatArray:
+        """Values are in inner units already: each model has its own scale."""
+        return np.zeros(1)
+
+    def of(self, labels: BoolArray) -> FloatArray:
+        """(k, 1)."""
+        chosen = self.choose(labels)
+        self.models = self.models or chosen[:1]
+        found = np.empty((len(labels), 1))
+        distinct = sorted(set(chosen))
+        index = np.array([distinct.index(model) for model in chosen])
+        for k, model in enumerate(distinct):
+            mine = index == k
+            values = self.statistics([model]).of(labels[mine])
+            found[mine] = values * np.exp(-self.scale(model[0]))
+        return found
+
+
+def folds_of(labels: BoolArray, fold_x: IntArray, fold_y: IntArray) -> IntArray:
+    """The fold of every row in every relabelling, (k, N): X has folds 0, 1, .., Y the next ones."""
+    n_folds = int(fold_x.max()) + 1
+    found = np.empty(labels.shape, dtype=np.intp)
+    found[labels] = np.tile(fold_x, len(labels))
+    found[~labels] = np.tile(fold_y.astype(np.intp) + n_folds, len(labels))
+    return found
+
+
+def refitted_pairs(
+    rows: FloatArray, sample: tuple[Sample, Sample], seed: int, folds: int, sigmas: FloatArray, lams: FloatArray | None
+) -> Refitted:
+    """E14 of every model from histograms of pair distances whose groups change with the labels."""
+    n, m = (len(each.rows) for each in sample)
+    dealt = selection.draw_folds(seed, n, m, folds, repeats=1)
+    solver = PairsSolver(*sample, dealt, sigmas, lams)
+    places = [pair_places(rows, bins, direct=solver.direct) for bins in solver.bins]
+    each_row = np.repeat([1.0 / n, 1.0 / m], folds)
+    weights = np.outer(each_row, each_row)[:, :, None]
+
+    def choose(labels: BoolArray) -> list[Model]:
+        found = []
+        for row in folds_of(labels, dealt.groups_x, dealt.groups_y):
+            histograms = [place.histograms(row, 2 * folds) * weights for place in places]
+            scores = solver.scores_of(DIFFERENCE, histograms).mean(axis=2)
+            scores = scores * np.exp(solver.log_scales.min() - solver.log_scales)[:, None]
+            level, i = np.unravel_index(int(scores.argmin()), scores.shape)
+            found.append((float(sigmas[level]), float(solver.lams[level, i])))
+        return found
+
+    filters = FilterKernel(rows.shape[1])
+    return Refitted(choose, lambda models: KernelStatistics(rows, models, filters), filters.log_scale)
+
+
+def refitted_centers(
+    rows: FloatArray,
+    sizes: tuple[int, int],
+    seed: int,
+    folds: int,
+    of: CenterKernel,
+    sigmas: FloatArray,
+    lams: FloatArray | None,
+) -> Refitted:
+    """Fold sums of all relabellings are one product of labels with features, and all folds share each G."""
+    dealt = selection.draw_folds(seed, *sizes, folds, repeats=1)
+    masses = [np.bincount(groups) / len(groups) for groups in (dealt.groups_x, dealt.groups_y)]
+    grids = [np.asarray(lams) if lams is not None else LAM_GRID * of.mean_row_sum(float(sigma)) for sigma in sigmas]
+
+    def choose(labels: BoolArray) -> list[Model]:
+        groups = folds_of(labels, dealt.groups_x, dealt.groups_y)
+        member = [(groups == g) / sizes[g >= folds] for g in range(2 * folds)]  # each (k, N)
+        scores = np.empty((len(sigmas), len(grids[0]), len(labels)))
+        squared = squared_distances(rows, of.centers, of.direct)
+        for level, (psi, G) in enumerate(
+            zip(features(squared, sigmas), gram(of.centers, sigmas, of.direct), strict=True)
+        ):
+            sums = np.array([part @ psi for part in member])  # (groups, k, b)
+            scores[level] = _fold_scores(sums, masses, dealt.members, G, grids[level], folds)
+            scores[level] *= np.exp(of.log_scale(float(sigmas[0])) - of.log_scale(float(sigmas[level])))
+        best = scores.reshape(-1, len(labels)).argmin(axis=0)
+        places = [divmod(int(index), len(grids[0])) for index in best]
+        return [(float(sigmas[level]), float(grids[level][i])) for level, i in places]
+
+    return Refitted(choose, lambda models: CenterStatistics(rows, models, of), of.log_scale)
+
+
+def _fold_scores(
+    sums: FloatArray, masses: list[FloatArray], members: FloatArray, G: FloatArray, lams: FloatArray, folds: int
+) -> FloatArray:
+    """Mean hold-out score of each relabelling, (L, k), from sums of features by fold, (2 folds, k, b)."""
+    train, holdout = np.zeros((2, folds, *sums.shape[1:]))
+    for sign, mass, part in zip((1.0, -1.0), masses, (sums[:folds], sums[folds:]), strict=True):
+        for t, member in enumerate(members):
+            holdout[t] += sign * np.tensordot(member, part, 1) / (member @ mass)
+            train[t] += sign * np.tensordot(1.0 - member, part, 1) / ((1.0 - member) @ mass)
+    columns = [np.ascontiguousarray(each.reshape(-1, each.shape[2]).T) for each in (train, holdout)]  # (b, folds * k)
+    scores = ridge.holdout_scores(ridge.Ridge.of(G), lams, *columns)
+    return np.asarray(scores.reshape(len(lams), folds, -1).mean(axis=1))
+
+
+class RefittedKDE:
+    """The distance of two kernel density estimates whose widths each relabelled sample chooses for itself."""
+
+    def __init__(self, rows: FloatArray, sizes: tuple[int, int], seed: int, folds: int, sigmas: FloatArray) -> None:
+        self.rows, self.sigmas = rows, sigmas
+        self.dealt = selection.draw_folds(seed, *sizes, folds, repeats=1)
+        self.widths: tuple[float, float] | None = None  # of the first relabelling seen, the data's
+        self.log_scales = np.zeros(1)
+        self.models: list[Model] = []
+
+    def of(self, labels: BoolArray) -> FloatArray:
+        """(k, 1)."""
+        groups = folds_of(labels, self.dealt.groups_x, self.dealt.groups_y)
+        half = self.dealt.n_groups
+        chosen = np.stack([self._widths(labels == side, groups - shift) for side, shift in ((True, 0), (False, half))])
+        self.widths = self.widths or (float(self.sigmas[chosen[0, 0]]), float(self.sigmas[chosen[1, 0]]))
+        found = np.empty((len(labels), 1))
+        for a, b in np.unique(chosen.T, axis=0):
+            mine = (chosen[0] == a) & (chosen[1] == b)
+            of_x = (labels[mine] / labels[0].sum()).T
+            of_y = (~labels[mine] / (~labels[0]).sum()).T
+            wide, narrow = float(self.sigmas[a]), float(self.sigmas[b])
+            found[mine, 0] = (
+                np.einsum("nk,nk->k", of_x, self._density(np.sqrt(2.0) * wide) @ of_x)
+                + np.einsum("nk,nk->k", of_y, self._density(np.sqrt(2.0) * narrow) @ of_y)
+                - 2.0 * np.einsum("nk,nk->k", of_x, self._density(float(np.hypot(wide, narrow))) @ of_y)
+            )
+        return found
+
+    def _density(self, sigma: float) -> FloatArray:
+        """Gaussian densities between all rows, (N, N)."""
+        scale = np.exp(-log_peak(sigma, self.rows.shape[1]))
+        direct = needs_direct_differences(radius(self.rows), sigma, self.rows.shape[1])
+        return np.asarray(scale * next(features(squared_distances(self.rows, self.rows, direct), np.array([sigma]))))
+
+    def _widths(self, mine: BoolArray, groups: IntArray) -> IntArray:
+        """Index of the width with the highest hold-out likelihood for each relabelled sample, (k,)."""
+        scores = np.zeros((len(self.sigmas), len(mine)))
+        for level, sigma in enumerate(self.sigmas):
+            density = self._density(float(sigma))
+            for fold in range(self.dealt.n_groups):
+                train = (mine & (groups != fold)).astype(np.float64)
+                values = (train @ density) / train.sum(axis=1, keepdims=True)  # (k, N)
+                held = mine & (groups == fold)
+                scores[level] += np.where(held, np.log(np.maximum(values, LEAST_DENSITY)), 0.0).sum(axis=1)
+        return np.asarray(scores.argmax(axis=0))

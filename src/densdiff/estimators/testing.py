@@ -1,0 +1,227 @@
+"""From an estimator and two samples to the statistics of a test, tuned without a look at the labels.
+
+Everything drawn here (centers, folds, the rows a median is taken of) is drawn from the pooled rows by position, which
+says nothing about their labels once these are exchangeable.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from densdiff import checks
+from densdiff.core import kernel, selection
+from densdiff.core.resample import BoolArray
+from densdiff.core.scaling import FloatArray
+from densdiff.errors import InputError
+from densdiff.estimators.averaging import choose
+from densdiff.estimators.centers import CenterKernel
+from densdiff.estimators.kde import GaussianOverlap, KDEDifference, likelihood_width
+from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.prepared import Prepared, Sample
+from densdiff.estimators.refitting import Refitted, RefittedKDE, refitted_centers, refitted_pairs
+from densdiff.estimators.solver import FilterKernel, Side
+from densdiff.estimators.statistics import (
+    SPREAD,
+    STRONG,
+    CellStatistics,
+    CenterStatistics,
+    KernelStatistics,
+    Model,
+    Statistics,
+    median_distance,
+    statistics_of,
+)
+
+_KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows may take: some seconds
+_MOST_WORK = 2e12  # beyond it "auto" turns to the limit of the null
+_POOLED = Side(0.5, 0.5)
+_REFIT_ROWS = 3000
+
+
+@dataclass(frozen=True)
+class Tested:
+    """The statistics of one test and what is to be told about them."""
+
+    statistics: Statistics | CellStatistics
+    solver: str
+    tuning: str
+    work: float  # multiplications
+    notes: tuple[str, ...] = ()
+    n_centers: int | None = None
+
+    @property
+    def too_costly(self) -> bool:
+        """Whether relabelling takes so long that "auto" turns to the limit of the null."""
+        return self.work > _MOST_WORK
+
+    @property
+    def has_limit(self) -> bool:
+        return isinstance(self.statistics, KernelStatistics | CenterStatistics)
+
+    def model(self, best: int) -> tuple[float | tuple[float, float], float | None]:
+        """Sigma in inner units and lam as they are reported."""
+        if isinstance(self.statistics, RefittedKDE):
+            return self.statistics.widths or (np.nan, np.nan), None
+        sigma, lam = self.statistics.models[best]
+        return ((sigma, sigma), None) if self.solver == "kde" else (sigma, lam)
+
+    def log_factor(self, best: int, log_volume: float) -> float:
+        """What turns the statistic of a model into the user's units."""
+        return float(-self.statistics.log_scales[best]) - log_volume
+
+    def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
+        """Statistics of all relabellings, (k, M)."""
+        if isinstance(self.statistics, CellStatistics):
+            raise TypeError("cells draw their own relabellings")
+        return statistics_of(self.statistics, chunks)
+
+
+def pooled_rows(data: Prepared) -> FloatArray:
+    return np.concatenate([data.x.rows, data.y.rows])
+
+
+def tested(estimator: Any, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
+    """The test of an `LSDD`, `KDEDifference` or `KLIEP` with its parameters."""
+    if isinstance(estimator, LSDD):
+        return _lsdd(estimator, data, tuning, permutations, blocks)
+    if isinstance(estimator, KDEDifference):
+        return _kde(estimator, data, tuning, permutations)
+    raise InputError(f"model must be an LSDD, KDEDifference or KLIEP; got {type(estimator).__name__}")
+
+
+def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
+    sigmas, lams = estimator.checked_grids()
+    rows = pooled_rows(data)
+    inner = None if sigmas is None else data.sigmas(sigmas)
+    given = inner is not None and lams is not None and len(inner) == len(lams) == 1
+    count = len(SPREAD) if tuning == "aggregate" and not given else 1
+    kind = _kind(estimator, rows, 2.0 * permutations * count * len(rows) ** 2, blocks or tuning == "refit")
+    drawn = _drawn_centers(estimator, data) if kind == "centers" else None
+    centers = None if drawn is None else _center_kernel(data.scaling.apply(drawn), rows, inner, data.seed)
+    statistics: Statistics | CellStatistics
+    if tuning == "refit" and not given:
+        statistics = _refitted(estimator, data, rows, centers, inner, lams)
+        models = []
+    else:
+        if given and inner is not None and lams is not None:
+            models = [(float(inner[0]), float(lams[0]))]
+        elif tuning == "pooled":
+            models = [_pooled_model(estimator, data, drawn)]
+        else:
+            models = _several(data, rows, centers, inner, lams)
+        if centers is not None:
+            statistics = CenterStatistics(rows, models, centers)
+        elif kind == "cells":
+            statistics = CellStatistics(data.x.rows, data.y.rows, models)
+        else:
+            statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]))
+    columns = len(rows) if centers is None else len(centers.centers)
+    work = 0.0 if kind == "cells" else 2.0 * permutations * max(1, len(models)) * len(rows) * columns
+    exact = "spectral" if kind == "cells" or rows.shape[1] <= 2 else "pairs"
+    name = "centers" if centers is not None else exact if estimator.solver == "auto" else estimator.solver
+    how = "sigma and lam given" if given else _TUNED[tuning].format(len(models))
+    return Tested(statistics, name, how, work, n_centers=None if centers is None else columns)
+
+
+_TUNED = {
+    "aggregate": "aggregate: the largest of {} standardized statistics",
+    "pooled": "pooled: cross-validation on the pooled rows",
+    "refit": "refit: cross-validation within every relabelling",
+}
+
+
+def _kind(estimator: LSDD, rows: FloatArray, work: float, by_rows: bool) -> str:
+    """How statistics are computed: "centers", "cells" of one column, or the "kernel" between all rows."""
+    if estimator.solver == "centers" or estimator.centers is not None:
+        return "centers"
+    if work <= _KERNEL_WORK:
+        return "kernel"
+    if rows.shape[1] == 1 and estimator.solver != "pairs" and not by_rows:
+        return "cells"
+    return "centers" if estimator.solver == "auto" else "kernel"
+
+
+def _drawn_centers(estimator: LSDD, data: Prepared) -> FloatArray:
+    """Centers in the user's units, from the pooled rows whatever their labels."""
+    if estimator.centers is not None:
+        return checks.centers(estimator.centers, data.pair.names)
+    pooled = np.concatenate([data.pair.x, data.pair.y])
+    return np.unique(pooled[selection.draw_rows(data.seed, len(pooled), estimator.n_centers)], axis=0)
+
+
+def _center_kernel(centers: FloatArray, rows: FloatArray, sigmas: FloatArray | None, seed: int) -> CenterKernel:
+    smallest = float(SPREAD.min()) * median_distance(rows, seed) if sigmas is None else float(sigmas.min())
+    return CenterKernel(centers, kernel.radius(rows, centers), smallest)
+
+
+def _several(
+    data: Prepared, rows: FloatArray, centers: CenterKernel | None, sigmas: FloatArray | None, lams: FloatArray | None
+) -> list[Model]:
+    """The models that "aggregate" combines; centers reach the same filters at sigma / sqrt(2) (DESIGN 1.1)."""
+    if sigmas is None:
+        narrower = 1.0 if centers is None else float(np.sqrt(2.0))
+        sigmas = np.asarray(SPREAD * median_distance(rows, data.seed) / narrower)
+    found = []
+    for sigma in map(float, sigmas):
+        unit = 1.0 if centers is None else centers.mean_row_sum(sigma)
+        found += [(sigma, float(lam)) for lam in (lams if lams is not None else [STRONG * unit])]
+    return found
+
+
+def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -> Model:
+    """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
+    pooled = np.concatenate([data.pair.x, data.pair.y])
+    order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
+    half = len(order) // 2
+    model: LSDD = clone(estimator).set_params(random_state=data.seed)
+    if centers is not None:
+        model.set_params(solver="centers", centers=centers)
+    model.fit(pooled[order[:half]], pooled[order[half:]])
+    choice = choose(model._solver, _POOLED, model._data.n_folds)
+    return float(choice.sigmas[choice.chosen]), float(choice.lams[choice.chosen])
+
+
+def _refitted(
+    estimator: LSDD,
+    data: Prepared,
+    rows: FloatArray,
+    centers: CenterKernel | None,
+    sigmas: FloatArray | None,
+    lams: FloatArray | None,
+) -> Refitted:
+    if sigmas is None:
+        sigmas = data.pooled_ladder()
+    if centers is not None:
+        sizes = len(data.x.rows), len(data.y.rows)
+        return refitted_centers(rows, sizes, data.seed, data.n_folds, centers, sigmas, lams)
+    if len(rows) > _REFIT_ROWS:
+        raise InputError(
+            f"tuning='refit' of {len(rows)} rows needs their pair distances in memory, at most {_REFIT_ROWS} rows; "
+            "use tuning='aggregate' or solver='centers'"
+        )
+    return refitted_pairs(rows, (data.x, data.y), data.seed, data.n_folds, sigmas, lams)
+
+
+def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: int) -> Tested:
+    rows, grid = pooled_rows(data), checks.positive_grid(estimator.sigma, "sigma")
+    inner = None if grid is None else data.sigmas(grid)
+    sizes, given = (len(data.x.rows), len(data.y.rows)), inner is not None and len(inner) == 1
+    ladder = data.pooled_ladder() if inner is None else inner
+    work = 2.0 * permutations * len(rows) ** 2
+    if tuning == "refit" and not given:
+        refit = RefittedKDE(rows, sizes, data.seed, data.n_folds, ladder)
+        return Tested(refit, "kde", _TUNED["refit"].replace("cross", "likelihood cross"), work * len(ladder))
+    if given:
+        models = [(float(ladder[0]), np.nan)]
+    elif tuning == "pooled":
+        groups = selection.deal(data.seed, len(rows), data.n_folds)
+        pooled = Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows)))
+        models = [(likelihood_width(pooled, groups, np.eye(data.n_folds), ladder), np.nan)]
+    else:
+        widths = SPREAD * median_distance(rows, data.seed) / np.sqrt(2.0) if inner is None else inner
+        models = [(float(width), np.nan) for width in widths]
+    how = "sigma given" if given else _TUNED[tuning].format(len(models))
+    return Tested(KernelStatistics(rows, models, GaussianOverlap(rows.shape[1])), "kde", how, work * len(models))
