@@ -98,6 +98,13 @@ def draw_bands():
     save(figure, "bands.png")
 
 
+def draw_null():
+    """The null distribution of the test that docs/guide_test.md begins with."""
+    random = np.random.default_rng(0)
+    old, new = random.normal(0.0, 1.0, (150, 2)), random.normal(0.0, 1.5, (120, 2))
+    save(dd.plots.plot_null(dd.two_sample_test(old, new, random_state=0)).figure, "null.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -182,5 +189,6 @@ if __name__ == "__main__":
         draw_numbers()
         draw_intervals()
         draw_bands()
+        draw_null()
         draw_filter()
         draw_radial_kernel()

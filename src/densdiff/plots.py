@@ -293,7 +293,7 @@ def plot_null(result: TestedPair, *, ax: Axes | None = None) -> Axes:
     ends = np.array([*values, result.statistic])
     low, high = float(ends.min()), float(ends.max())
     pad = 0.03 * (high - low) or 0.5 * abs(high) or 0.5
-    edges = np.linspace(low - pad, high + pad, 61)
+    edges = np.linspace(low - pad, high + pad, 61).tolist()
     beyond = values >= result.statistic
     words = {"permutation": "random relabellings", "all partitions": "partitions, all there are"}
     label = f"{len(values)} {words.get(result.null, 'draws from the limit')}"

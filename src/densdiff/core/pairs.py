@@ -147,11 +147,13 @@ def make_bins(sigmas: FloatArray, radius: float, reach: float) -> Bins:
     return Bins(int(farthest**0.5 * per_root) + 3, per_root)
 
 
-def binned_kernels(table: RadialTable, bins: Bins, sigma: float) -> tuple[FloatArray, FloatArray]:
+def binned_kernels(
+    table: RadialTable, bins: Bins, sigma: float, curvature: float = -1.0 / 12.0
+) -> tuple[FloatArray, FloatArray]:
     """The kernels of F and F^2 at the nodes for every lam, two (L, nodes) arrays.
 
     A twelfth of the second difference is taken off, so that linear weights between nodes are right on average
-    over each bin and not at the nodes alone.
+    over each bin and not at the nodes alone; distances moved to the nearest node need a 24th of it added.
     """
     position = np.minimum(bins.nodes / (sigma * table.step), table.plain.shape[1] - 1.5)
     cell = position.astype(np.intp)
@@ -159,7 +161,7 @@ def binned_kernels(table: RadialTable, bins: Bins, sigma: float) -> tuple[FloatA
     kernels = []
     for kernel in (table.plain, table.squared):
         values = kernel[:, cell] * (1.0 - t) + kernel[:, cell + 1] * t
-        values[:, 1:-1] -= (values[:, :-2] - 2.0 * values[:, 1:-1] + values[:, 2:]) / 12.0
+        values[:, 1:-1] += curvature * (values[:, :-2] - 2.0 * values[:, 1:-1] + values[:, 2:])
         values[:, -1] = 0.0
         kernels.append(values)
     return kernels[0], kernels[1]

@@ -85,36 +85,28 @@ def _one_group(
 
 @dataclass(frozen=True)
 class PairPlaces:
-    """Where the distance of each pair i < j falls among the bins, for histograms of many groupings of the same rows."""
+    """The node nearest to the distance of each pair i < j, for histograms of many groupings of the same rows."""
 
     i: npt.NDArray[np.int32]  # (P,)
     j: npt.NDArray[np.int32]
-    cell: npt.NDArray[np.int32]
-    fraction: FloatArray
+    node: npt.NDArray[np.int32]
     count: int
 
-    def histograms(self, groups: npt.NDArray[np.intp], n_groups: int) -> FloatArray:
-        """Number of ordered pairs i != j by groups and distance, (G, G, bins)."""
-        width = self.count + 1
-        by_row = (groups * (n_groups * width)).astype(np.int32)
-        flat = by_row[self.i]
-        flat += (groups * width).astype(np.int32)[self.j]
-        flat += self.cell
-        size = n_groups * n_groups * width
-        upper = np.bincount(flat, self.fraction, minlength=size)
-        counts = np.bincount(flat, minlength=size) - upper
-        counts[1:] += upper[:-1]
-        found = counts.reshape(n_groups, n_groups, width)[:, :, :-1]
-        return np.asarray(found + found.transpose(1, 0, 2))
+    def histograms(self, groups: npt.NDArray[np.intp], classes: npt.NDArray[np.intp]) -> FloatArray:
+        """Number of pairs by class and distance, (C, bins); ``classes`` (G, G) tells the class of two groups."""
+        n_classes = int(classes.max()) + 1
+        both = (groups * len(classes)).astype(np.int32)[self.i]
+        both += groups.astype(np.int32)[self.j]
+        place = (classes.ravel() * self.count).astype(np.int32)[both]
+        place += self.node
+        return np.bincount(place, minlength=n_classes * self.count).reshape(n_classes, -1).astype(np.float64)
 
 
 def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
     """The places of all pairs of a few thousand rows at most."""
     i, j = (index.astype(np.int32) for index in np.triu_indices(len(rows), 1))
     position = np.sqrt(np.sqrt(squared_distances(rows, rows, direct)[i, j])) * bins.per_root
-    np.minimum(position, bins.count - 1, out=position)
-    cell = position.astype(np.int32)
-    return PairPlaces(i, j, cell, position - cell, bins.count)
+    return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(np.int32), bins.count)
 
 
 def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:

@@ -28,7 +28,7 @@ class PairsSolver(FilterKernel):
         self.lams = np.tile(lams, (len(sigmas), 1))
         super().__init__(x.rows.shape[1])
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
-        self._table = pairs.radial_table(self.d, every)
+        self.table = pairs.radial_table(self.d, every)
         groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
         order = np.argsort(groups, kind="stable")
         self._rows = np.concatenate([x.rows, y.rows])[order]
@@ -38,10 +38,9 @@ class PairsSolver(FilterKernel):
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
         self.direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
-        self._runs = kernel.runs_of(sigmas)
-        self.bins = [pairs.make_bins(sigmas[levels], radius, self._table.reach) for levels in self._runs]
+        self.runs = kernel.runs_of(sigmas)
+        self.bins = [pairs.make_bins(sigmas[levels], radius, self.table.reach) for levels in self.runs]
         self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
-        self._binned: dict[int, tuple[FloatArray, FloatArray]] = {}
 
     @cached_property
     def _histograms(self) -> list[FloatArray]:
@@ -54,10 +53,19 @@ class PairsSolver(FilterKernel):
 
     def scores(self, side: Side) -> FloatArray:
         """E14 for every model and fold, times the scale, (S, L, k)."""
-        return self.scores_of(side, self._histograms)
+        within, across, own = self.fold_products(side)
+        table = np.empty((*self.lams.shape, len(own)))
+        for levels, bins, histograms in zip(self.runs, self.bins, self._histograms, strict=True):
+            flat = histograms.reshape(-1, bins.count)  # (G * G, bins)
+            pairs_within, pairs_across = flat.T @ within.T, flat.T @ across.T  # (bins, k)
+            for level in levels:
+                plain, squared = pairs.binned_kernels(self.table, bins, float(self.sigmas[level]))
+                scores = squared @ pairs_within - 2.0 * plain @ pairs_across
+                table[level] = (scores + np.outer(self.table.squared[:, 0], own))[: table.shape[1]]
+        return table
 
-    def scores_of(self, side: Side, histograms: list[FloatArray]) -> FloatArray:
-        """The same from given histograms of all groups, for other rows in the same places."""
+    def fold_products(self, side: Side) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Weights of pairs of groups in E14, within training rows and across to held ones, (k, G * G), and of i = i."""
         members, half = self.folds.members, self.folds.n_groups
         mass_x, mass_y = self._mass[:half], self._mass[half:]
         held = self._weights(side, members / (members @ mass_x)[:, None], members / (members @ mass_y)[:, None])
@@ -65,21 +73,7 @@ class PairsSolver(FilterKernel):
         train = self._weights(side, rest / (rest @ mass_x)[:, None], rest / (rest @ mass_y)[:, None])  # (k, G)
         own = np.square(train) @ self._squares  # (k,)
         within, across = (np.einsum("tg,th->tgh", train, other).reshape(len(train), -1) for other in (train, held))
-        table = np.empty((*self.lams.shape, len(train)))
-        for levels, bins, counts in zip(self._runs, self.bins, histograms, strict=True):
-            flat = counts.reshape(-1, bins.count)  # (G * G, bins)
-            pairs_within, pairs_across = flat.T @ within.T, flat.T @ across.T  # (bins, k)
-            for level in levels:
-                plain, squared = self._kernels(level, bins)
-                scores = squared @ pairs_within - 2.0 * plain @ pairs_across
-                table[level] = (scores + np.outer(self._table.squared[:, 0], own))[: table.shape[1]]
-        return table
-
-    def _kernels(self, level: int, bins: pairs.Bins) -> tuple[FloatArray, FloatArray]:
-        """Both kernels at the nodes for every lam; kept, since relabelled rows ask for them again and again."""
-        if level not in self._binned:
-            self._binned[level] = pairs.binned_kernels(self._table, bins, float(self.sigmas[level]))
-        return self._binned[level]
+        return within, across, np.asarray(own, dtype=np.float64)
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
         """The twins of E4 to E7 (E15), times the scale."""
@@ -90,7 +84,7 @@ class PairsSolver(FilterKernel):
         found = []
         for level, i in models:
             (xx, xy, yy), (xx2, xy2, yy2) = sums(level, i)
-            peak, peak2 = self._table.plain[i, 0], self._table.squared[i, 0]
+            peak, peak2 = self.table.plain[i, 0], self.table.squared[i, 0]
             own = side.x**2 * ones_x + side.y**2 * ones_y
             plain = side.x**2 * xx + 2 * side.x * side.y * xy + side.y**2 * yy + own * peak
             square = side.x**2 * xx2 + 2 * side.x * side.y * xy2 + side.y**2 * yy2 + own * peak2
@@ -105,7 +99,7 @@ class PairsSolver(FilterKernel):
     def _binned_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of both kernels over pairs i != j within X, across and within Y: two of (3,)."""
         if level not in self._sums:
-            run = next(r for r, levels in enumerate(self._runs) if level in levels)
+            run = next(r for r, levels in enumerate(self.runs) if level in levels)
             half, blocks = self.folds.n_groups, self._histograms[run]
             parts = np.array(
                 [
@@ -114,7 +108,7 @@ class PairsSolver(FilterKernel):
                     blocks[half:, half:].sum(axis=(0, 1)),
                 ]
             )  # (3, bins)
-            plain, squared = self._kernels(level, self.bins[run])
+            plain, squared = pairs.binned_kernels(self.table, self.bins[run], float(self.sigmas[level]))
             self._sums[level] = (plain @ parts.T, squared @ parts.T)  # two of (L, 3)
         plain, squared = self._sums[level]
         return plain[i], squared[i]
@@ -123,10 +117,10 @@ class PairsSolver(FilterKernel):
         """The same from every pair, without bins."""
         of_x = self._groups < self.folds.n_groups
         weights = np.column_stack([self._omega * of_x, self._omega * ~of_x])  # (N, 2)
-        kernels = pairs.plain_and_squared(self._table, i)
+        kernels = pairs.plain_and_squared(self.table, i)
         sums = radial_sums(self._rows, self._rows, weights, kernels, float(self.sigmas[level]), direct=self.direct)
         found = []
-        for values, peak in zip(sums, (self._table.plain[i, 0], self._table.squared[i, 0]), strict=True):
+        for values, peak in zip(sums, (self.table.plain[i, 0], self.table.squared[i, 0]), strict=True):
             totals = weights.T @ values  # (2, 2)
             own = np.square(weights).sum(axis=0) * peak
             found.append(np.array([totals[0, 0] - own[0], totals[0, 1], totals[1, 1] - own[1]]))
@@ -134,12 +128,12 @@ class PairsSolver(FilterKernel):
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times the scale, (k,)."""
-        step, (plain, _) = pairs.plain_and_squared(self._table, model[1])
+        step, (plain, _) = pairs.plain_and_squared(self.table, model[1])
         return self._curve(side, model[0], pairs.Radial(step, (plain,)), points)
 
     def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve under 2F - F^2, times the scale, (k,)."""
-        return self._curve(side, model[0], pairs.of_statistic(self._table, model[1]), points)
+        return self._curve(side, model[0], pairs.of_statistic(self.table, model[1]), points)
 
     def _curve(self, side: Side, level: int, kernels: pairs.Radial, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[level])

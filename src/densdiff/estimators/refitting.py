@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from densdiff.core import ridge, selection
+from densdiff.core import pairs, ridge, selection
 from densdiff.core.kernel import features, gram, needs_direct_differences, radius, squared_distances
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
@@ -61,25 +61,48 @@ def folds_of(labels: BoolArray, fold_x: IntArray, fold_y: IntArray) -> IntArray:
 
 
 def refitted_pairs(
-    rows: FloatArray, sample: tuple[Sample, Sample], seed: int, folds: int, sigmas: FloatArray, lams: FloatArray | None
+    rows: FloatArray,
+    samples: tuple[Sample, Sample],
+    seed: int,
+    folds: int,
+    sigmas: FloatArray,
+    lams: FloatArray | None,
 ) -> Refitted:
     """E14 of every model from histograms of pair distances whose groups change with the labels."""
-    n, m = (len(each.rows) for each in sample)
+    n, m = (len(each.rows) for each in samples)
     dealt = selection.draw_folds(seed, n, m, folds, repeats=1)
-    solver = PairsSolver(*sample, dealt, sigmas, lams)
-    places = [pair_places(rows, bins, direct=solver.direct) for bins in solver.bins]
+    solver = PairsSolver(*samples, dealt, sigmas, lams)
+    within, across, own = solver.fold_products(DIFFERENCE)
     each_row = np.repeat([1.0 / n, 1.0 / m], folds)
-    weights = np.outer(each_row, each_row)[:, :, None]
+    weights = np.outer(each_row, each_row)
+    # Each pair is counted once, as (i, j), and stands for (j, i) too. Only mean scores over the folds are needed, and
+    # in them pairs of groups weigh alike if they agree in samples and in whether they share a fold: six classes.
+    means = [part.mean(axis=0).reshape(weights.shape) * weights for part in (within, across)]
+    products, classes = np.unique(
+        np.round([(part + part.T).ravel() / np.abs(part).max() for part in means], 12), axis=1, return_inverse=True
+    )
+    products *= np.array([[np.abs(part).max()] for part in means])  # (2, C)
+    classes = classes.reshape(weights.shape)
+    places = [pair_places(rows, bins, direct=solver.direct) for bins in solver.bins]
+    tables = [
+        [pairs.binned_kernels(solver.table, bins, float(sigmas[level]), 1.0 / 24.0) for level in levels]
+        for levels, bins in zip(solver.runs, solver.bins, strict=True)
+    ]
 
     def choose(labels: BoolArray) -> list[Model]:
-        found = []
-        for row in folds_of(labels, dealt.groups_x, dealt.groups_y):
-            histograms = [place.histograms(row, 2 * folds) * weights for place in places]
-            scores = solver.scores_of(DIFFERENCE, histograms).mean(axis=2)
-            scores = scores * np.exp(solver.log_scales.min() - solver.log_scales)[:, None]
-            level, i = np.unravel_index(int(scores.argmin()), scores.shape)
-            found.append((float(sigmas[level]), float(solver.lams[level, i])))
-        return found
+        scores = np.empty((len(sigmas), len(solver.lams[0]), len(labels)))
+        groups = folds_of(labels, dealt.groups_x, dealt.groups_y)
+        for levels, place, kernels in zip(solver.runs, places, tables, strict=True):
+            sums = np.empty((2, len(labels), place.count))
+            for b, row in enumerate(groups):
+                sums[:, b] = products @ place.histograms(row, classes)
+            for level, (plain, squared) in zip(levels, kernels, strict=True):
+                found = squared @ sums[0].T - 2.0 * plain @ sums[1].T + own.mean() * solver.table.squared[:, :1]
+                scale = np.exp(solver.log_scales.min() - solver.log_scales[level])
+                scores[level] = found[: scores.shape[1]] * scale
+        best = scores.reshape(-1, len(labels)).argmin(axis=0)
+        indices = [divmod(int(index), scores.shape[1]) for index in best]
+        return [(float(sigmas[level]), float(solver.lams[level, i])) for level, i in indices]
 
     filters = FilterKernel(rows.shape[1])
     return Refitted(choose, lambda models: KernelStatistics(rows, models, filters), filters.log_scale)
