@@ -227,12 +227,12 @@ def hold_out_scores(
     means_y: tuple[FloatArray, FloatArray],
     allowed: npt.NDArray[np.bool_],
 ) -> FloatArray:
-    """Hold-out mean_X log r - mean_Y r + 1 of B problems, (B,): in expectation at most KL(p || q), which r = p/q reaches.
+    """Hold-out mean_X log r - mean_Y r + 1 of B problems, (B,): expected to be at most KL(p || q), where r = p/q is.
 
     Each pair is first of the rows fitted, then of the rows held out: ``rows_x`` weights (N, B), ``means_y`` mean_Y psi
     (b, B). The likelihood mean_X log r alone, the published criterion, knows of Y only the rows fitted and rewards
     a ratio without bound wherever these are absent: on the paper's Gaussians (mu = .5, true KL 1.57) it takes the
-    narrowest sigma and a KL of 30. Centers are those ``allowed`` (b, B), not held rows: before EM has converged
+    narrowest sigma and a KL of 30 to 40. Centers are those ``allowed`` (b, B), not held rows: before EM has converged
     such a center would still be credited with its own row.
     """
     allowed = allowed | ~allowed.any(axis=0)

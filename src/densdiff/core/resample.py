@@ -44,10 +44,15 @@ def occupied_cells(samples: list[FloatArray], axes: list[Axis], spacing: float) 
         nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
         kept = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
         flat.append(np.ravel_multi_index(tuple(nodes[kept].T), shape))
+    size = int(np.prod(shape))
+    if size <= 4 * sum(map(len, flat)):
+        counts = np.array([np.bincount(part, minlength=size) for part in flat])
+        occupied = np.flatnonzero(counts.sum(axis=0))
+        return Cells(shape, spacing, occupied, counts[:, occupied])
     occupied, index = np.unique(np.concatenate(flat), return_inverse=True)
     split = len(flat[0])
-    counts = [np.bincount(part, minlength=len(occupied)) for part in (index[:split], index[split:])]
-    return Cells(shape, spacing, occupied, np.array(counts))
+    counts = np.array([np.bincount(part, minlength=len(occupied)) for part in (index[:split], index[split:])])
+    return Cells(shape, spacing, occupied, counts)
 
 
 def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:

@@ -147,7 +147,7 @@ class CellStatistics:
         return resample.cell_statistics(self.cells, np.vstack([self.cells.counts[:1], permuted]), self.models)
 
 
-_CELL = 0.1  # of the smallest sigma: E12 of rows in cells is then right to 2e-3 there and better at wider ones
+_CELL = 0.125  # of the smallest sigma: E12 of rows in cells is then right to 3e-3 there and better at wider ones
 
 
 def statistics_of(statistics: Statistics, chunks: Iterable[BoolArray]) -> FloatArray:
