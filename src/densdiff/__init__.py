@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         NumericalError,
     )
     from densdiff.estimators.kde import KDEDifference
+    from densdiff.estimators.kliep import KLIEP
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import VERSION as __version__
     from densdiff.estimators.results import Band, DistanceResult
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
 
 __all__ = [
+    "KLIEP",
     "LSDD",
     "Band",
     "DensDiffError",
@@ -44,6 +46,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "KLIEP": "estimators.kliep",
     "LSDD": "estimators.lsdd",
     "KDEDifference": "estimators.kde",
     "Band": "estimators.results",

@@ -53,9 +53,8 @@ class KLIEP(BaseEstimator):
     Examples
     --------
     >>> import densdiff as dd
-    >>> from densdiff.estimators.kliep import KLIEP
     >>> pair = dd.datasets.gaussian_shift(mu=0.5, n=200, random_state=0)
-    >>> model = KLIEP(random_state=0).fit(pair.x, pair.y)
+    >>> model = dd.KLIEP(random_state=0).fit(pair.x, pair.y)
     >>> model.predict([[0.5], [-0.5]]) > 1
     array([ True, False])
     """
@@ -134,7 +133,7 @@ def _fold_scores(data: Prepared, chosen: selection.IntArray, sigmas: FloatArray)
     direct = _direct(data, float(sigmas[-1]))
     members = data.folds.members[: data.n_folds]  # (folds, groups)
     sums = group_sums(data.y.rows, data.y.omega, data.folds.groups_y, centers, sigmas, direct=direct)  # (S, groups, b)
-    mass = np.bincount(data.folds.groups_y, weights=data.y.omega)
+    mass = np.bincount(data.folds.groups_y, weights=data.y.omega).astype(np.float64)
     out = members[:, data.folds.groups_x].T > 0  # (n, folds)
     train, held = (omega[:, None] * side for side in (~out, out))
     rows_x = train / train.sum(axis=0), held / held.sum(axis=0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from densdiff.core import pairs, ridge, selection
+from densdiff.core import kliep, pairs, ridge, selection
 from densdiff.core.kernel import features, gram, needs_direct_differences, radius, squared_distances
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
@@ -200,3 +200,49 @@ class RefittedKDE:
                 held = mine & (groups == fold)
                 scores[level] += np.where(held, np.log(np.maximum(values, LEAST_DENSITY)), 0.0).sum(axis=1)
         return np.asarray(scores.argmax(axis=0))
+
+
+@dataclass(frozen=True)
+class KliepSettings:
+    """Sigmas in inner units, the most centers, and the folds within every relabelling, 0 for none."""
+
+    sigmas: FloatArray
+    n_centers: int
+    folds: int = 0
+
+
+class KliepStatistics:
+    """Estimated KL divergences of all relabellings, at each sigma or, refitted, at the one each chooses for itself."""
+
+    def __init__(self, rows: FloatArray, sizes: tuple[int, int], seed: int, settings: KliepSettings) -> None:
+        self.rows, self.sizes, self.seed, self.settings = rows, sizes, seed, settings
+        self.models: list[Model] = [] if settings.folds else [(float(sigma), np.nan) for sigma in settings.sigmas]
+        self.log_scales = np.zeros(max(1, len(self.models)))
+        smallest = float(settings.sigmas.min())
+        direct = needs_direct_differences(radius(rows), smallest, rows.shape[1])
+        self.squared = squared_distances(rows, rows, direct)
+
+    def of(self, labels: BoolArray) -> FloatArray:
+        """(k, M)."""
+        sigmas, folds = self.settings.sigmas, self.settings.folds
+        centers = self._centers(labels)
+        if not folds:
+            one_by_one = (sigmas[k : k + 1] for k in range(len(sigmas)))
+            return np.column_stack(
+                [kliep.permuted_divergences(self.squared, one, labels, None, centers)[0] for one in one_by_one]
+            )
+        dealt = selection.draw_folds(self.seed, *self.sizes, folds, repeats=1)
+        groups = folds_of(labels, dealt.groups_x, dealt.groups_y) % folds
+        found, level = kliep.permuted_divergences(self.squared, sigmas, labels, groups, centers)
+        self.models = self.models or [(float(sigmas[level[0]]), np.nan)]
+        return found[:, None]
+
+    def _centers(self, labels: BoolArray) -> BoolArray | None:
+        """Which rows of each relabelled X are centers, by position; None if all are."""
+        if self.sizes[0] <= self.settings.n_centers:
+            return None
+        drawn = selection.draw_rows(self.seed, self.sizes[0], self.settings.n_centers)
+        chosen = np.isin(np.arange(self.sizes[0]), drawn)
+        found = np.zeros_like(labels)
+        found[labels] = np.tile(chosen, len(labels))
+        return found

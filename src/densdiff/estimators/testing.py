@@ -19,9 +19,17 @@ from densdiff.errors import InputError
 from densdiff.estimators.averaging import choose
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.kde import GaussianOverlap, KDEDifference, likelihood_width
+from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, Sample
-from densdiff.estimators.refitting import Refitted, RefittedKDE, refitted_centers, refitted_pairs
+from densdiff.estimators.refitting import (
+    KliepSettings,
+    KliepStatistics,
+    Refitted,
+    RefittedKDE,
+    refitted_centers,
+    refitted_pairs,
+)
 from densdiff.estimators.solver import FilterKernel, Side
 from densdiff.estimators.statistics import (
     SPREAD,
@@ -39,6 +47,7 @@ _KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows m
 _MOST_WORK = 2e12  # beyond it "auto" turns to the limit of the null
 _POOLED = Side(0.5, 0.5)
 _REFIT_ROWS = 3000
+_KLIEP_SPREAD = np.array([2.0, 1.0, 0.5, 0.25])  # of the median distance
 
 
 @dataclass(frozen=True)
@@ -66,11 +75,13 @@ class Tested:
         if isinstance(self.statistics, RefittedKDE):
             return self.statistics.widths or (np.nan, np.nan), None
         sigma, lam = self.statistics.models[best]
+        if self.solver == "kliep":
+            return sigma, None
         return ((sigma, sigma), None) if self.solver == "kde" else (sigma, lam)
 
     def log_factor(self, best: int, log_volume: float) -> float:
-        """What turns the statistic of a model into the user's units."""
-        return float(-self.statistics.log_scales[best]) - log_volume
+        """What turns the statistic of a model into the user's units; a divergence has none."""
+        return 0.0 if self.solver == "kliep" else float(-self.statistics.log_scales[best]) - log_volume
 
     def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
         """Statistics of all relabellings, (k, M)."""
@@ -89,6 +100,8 @@ def tested(estimator: Any, data: Prepared, tuning: str, permutations: int, block
         return _lsdd(estimator, data, tuning, permutations, blocks)
     if isinstance(estimator, KDEDifference):
         return _kde(estimator, data, tuning, permutations)
+    if isinstance(estimator, KLIEP):
+        return _kliep(estimator, data, tuning, permutations)
     raise InputError(f"model must be an LSDD, KDEDifference or KLIEP; got {type(estimator).__name__}")
 
 
@@ -217,11 +230,35 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
     if given:
         models = [(float(ladder[0]), np.nan)]
     elif tuning == "pooled":
-        groups = selection.deal(data.seed, len(rows), data.n_folds)
-        pooled = Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows)))
-        models = [(likelihood_width(pooled, groups, np.eye(data.n_folds), ladder), np.nan)]
+        models = [(_pooled_width(data, rows, ladder), np.nan)]
     else:
         widths = SPREAD * median_distance(rows, data.seed) / np.sqrt(2.0) if inner is None else inner
         models = [(float(width), np.nan) for width in widths]
     how = "sigma given" if given else _TUNED[tuning].format(len(models))
     return Tested(KernelStatistics(rows, models, GaussianOverlap(rows.shape[1])), "kde", how, work * len(models))
+
+
+def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
+    """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
+    groups = selection.deal(data.seed, len(rows), data.n_folds)
+    pooled = Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows)))
+    return likelihood_width(pooled, groups, np.eye(data.n_folds), ladder)
+
+
+def _kliep(estimator: KLIEP, data: Prepared, tuning: str, permutations: int) -> Tested:
+    rows, grid = pooled_rows(data), checks.positive_grid(estimator.sigma, "sigma")
+    inner = None if grid is None else data.sigmas(grid)
+    given = inner is not None and len(inner) == 1
+    ladder = data.pooled_ladder() if inner is None else inner
+    folds = 0
+    if tuning == "refit" and not given:
+        sigmas, folds = ladder, data.n_folds
+    elif tuning == "pooled" and not given:
+        sigmas = np.array([_pooled_width(data, rows, ladder)])
+    else:
+        sigmas = _KLIEP_SPREAD * median_distance(rows, data.seed) if inner is None else inner
+    settings = KliepSettings(np.asarray(sigmas), checks.whole(estimator.n_centers, "n_centers", 1), folds)
+    sizes = len(data.x.rows), len(data.y.rows)
+    how = "sigma given" if given else _TUNED[tuning].format(len(sigmas)).replace("cross", "likelihood cross")
+    statistics = KliepStatistics(rows, sizes, data.seed, settings)
+    return Tested(statistics, "kliep", how, 0.0, n_centers=min(sizes[0], estimator.n_centers))
