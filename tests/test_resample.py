@@ -31,7 +31,7 @@ def test_statistic_of_counts_is_that_of_rows_in_the_middle_of_their_cells(d):
     axes, cells = cells_of(x, y)
     places = np.rint(grid.places_of(np.vstack([x, y]).T, axes) / SPACING) * SPACING
     weights = np.repeat([1 / 30, -1 / 20], [30, 20])
-    found = resample.cell_statistics(cells, cells.counts[:1], SIGMA, LAM)
+    found = resample.cell_statistics(cells, cells.counts[:1], [(SIGMA, LAM)])[:, 0]
     # kernels wrap around at this much of their peak, and the peak is the largest term
     tolerance = {1: 1e-8, 2: 1e-4, 3: 1e-3}[d]
     np.testing.assert_allclose(found, pair_statistic(places, weights), rtol=tolerance)
@@ -65,7 +65,9 @@ def test_null_distribution_equals_that_of_permuted_rows():
     random = np.random.default_rng(2)
     x, y = random.normal(size=(40, 1)), random.normal(size=(25, 1))
     axes, cells = cells_of(x, y)
-    by_counts = resample.cell_statistics(cells, resample.permuted_counts(cells.pooled, 40, 4000, random), SIGMA, LAM)
+    by_counts = resample.cell_statistics(
+        cells, resample.permuted_counts(cells.pooled, 40, 4000, random), [(SIGMA, LAM)]
+    )[:, 0]
     places = np.rint(grid.places_of(np.vstack([x, y]).T, axes) / SPACING) * SPACING
     weights = np.repeat([1 / 40, -1 / 25], [40, 25])
     by_rows = np.array([pair_statistic(places, random.permutation(weights)) for _ in range(1000)])

@@ -18,6 +18,7 @@ from densdiff.core.spectral import AT_ONCE, box
 
 CountArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+_LEAST_TAIL = 1e-9
 _TIE = 1e-9  # relative: two sums of the same terms in another order are the same number
 _AT_ONCE = 1 << 25  # labels drawn at a time
 
@@ -137,7 +138,10 @@ def pvalue(observed: float, null: FloatArray) -> float:
 
 
 def _at_least(null: FloatArray, observed: float) -> int:
-    return int((null >= observed - _TIE * max(abs(observed), float(np.abs(null).max(initial=0.0)))).sum())
+    if np.isneginf(observed):
+        return len(null)
+    largest = float(np.abs(null[np.isfinite(null)]).max(initial=abs(observed)))
+    return int((null >= observed - _TIE * largest).sum())
 
 
 def share_at_least(table: FloatArray) -> float:
@@ -151,6 +155,8 @@ def largest_standardized(table: FloatArray) -> tuple[FloatArray, int]:
     ``table`` is (k, M). Means and deviations are those of all rows together, so the data are treated like every
     relabelling and ranks stay exact. The answer is given on the scale of the data's own largest statistic.
     """
+    if table.shape[1] == 1:
+        return table[:, 0], 0
     mean, deviation = table.mean(axis=0), table.std(axis=0)
     usable = deviation > 1e-12 * np.abs(table).max(axis=0)
     scores = np.where(usable, (table - mean) / np.where(usable, deviation, 1.0), -np.inf)
@@ -161,28 +167,25 @@ def largest_standardized(table: FloatArray) -> tuple[FloatArray, int]:
 
 
 def mixture_tail(value: float, weights: FloatArray) -> float:
-    """P(sum of weight times chi-square with one degree of freedom >= value), by Imhof's inversion formula.
+    """P(sum of weight times chi-square with one degree of freedom >= value) by Imhof's inversion; weights of any sign.
 
     The integrand falls like u^(-1 - k/2) for k weights; the trapezoid rule in log u is right to 1e-8 from five weights
-    of one size on, to 3e-6 with two and to 7e-5 with a single one.
+    of one size on, to 3e-6 with two and to 7e-5 with a single one. Never below 1e-9, which is all it can tell.
     """
-    weights = weights[weights > 1e-12 * weights.max(initial=0.0)]
+    weights = weights[np.abs(weights) > 1e-9 * np.abs(weights).max(initial=0.0)]
     if len(weights) == 0:
-        return 1.0
-    scale = weights.sum()
+        return 1.0 if value <= 0 else _LEAST_TAIL
+    scale = np.abs(weights).sum()
     weights, value = weights / scale, value / scale
-    u = np.exp(np.linspace(np.log(1e-7), np.log(1e7), 200_001))
-    top = np.searchsorted(u, _last_frequency(weights))
-    u = u[: max(top, 1000)]
-    angle, log_size = np.zeros_like(u), np.zeros_like(u)
+    u = np.geomspace(1e-7, _last_frequency(weights), 200_001 if len(weights) < 30 else 20_001)
+    angle, log_size = -0.5 * value * u, np.zeros_like(u)
     for weight in weights:
         angle += 0.5 * np.arctan(weight * u)
         log_size += 0.25 * np.log1p(np.square(weight * u))
-    integrand = np.sin(angle - 0.5 * value * u) * np.exp(-log_size)
-    steps = np.log(u[1] / u[0])
-    inner = 0.5 * (1.0 - value) * u[0]  # the integral below the first u, where the sine is its argument
-    total = inner + steps * (integrand.sum() - 0.5 * (integrand[0] + integrand[-1]))
-    return float(np.clip(0.5 + total / np.pi, 0.0, 1.0))
+    integrand = np.sin(angle) * np.exp(-log_size)
+    inner = 0.5 * (weights.sum() - value) * u[0]  # the integral below the first u, where the sine is its argument
+    total = inner + np.log(u[1] / u[0]) * (integrand.sum() - 0.5 * (integrand[0] + integrand[-1]))
+    return float(np.clip(0.5 + total / np.pi, _LEAST_TAIL, 1.0))
 
 
 def _last_frequency(weights: FloatArray) -> float:

@@ -98,7 +98,7 @@ def log_kernel_volume(sigma: float, d: int) -> float:
     return 0.5 * d * float(np.log(np.pi) + 2.0 * np.log(sigma))
 
 
-def from_log(value: npt.ArrayLike, log_factor: float) -> FloatArray:
+def from_log(value: npt.ArrayLike, log_factor: float | FloatArray) -> FloatArray:
     """value * exp(log_factor), saturating at the largest and smallest normal double instead of inf and 0."""
     value = np.asarray(value, dtype=np.float64)
     with np.errstate(divide="ignore"):

@@ -137,7 +137,17 @@ class LSDD(BaseEstimator):
             raise InputError(
                 "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
             )
+        if self.centers is not None and self.solver not in ("auto", "centers"):
+            raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
         return sigmas, lams
+
+    def check_columns(self, d: int) -> None:
+        """Refuse a grid for more columns than it can have."""
+        if self.solver == "spectral" and d > MOST_COLUMNS:
+            raise InputError(
+                f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are {d}; "
+                "use solver='pairs' or 'auto'"
+            )
 
     def _fit(self, X: Any, Y: Any, weights_x: Any, weights_y: Any) -> Self:
         sigmas, lams = self.checked_grids()
@@ -157,13 +167,7 @@ class LSDD(BaseEstimator):
 
     def _resolve_solver(self) -> str:
         if self.solver != "auto":
-            if self.centers is not None and self.solver != "centers":
-                raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
-            if self.solver == "spectral" and self._data.x.rows.shape[1] > MOST_COLUMNS:
-                raise InputError(
-                    f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are "
-                    f"{self._data.x.rows.shape[1]}; use solver='pairs' or 'auto'"
-                )
+            self.check_columns(self._data.x.rows.shape[1])
             return self.solver
         if self.centers is not None:
             return "centers"

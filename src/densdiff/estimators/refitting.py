@@ -23,9 +23,14 @@ from densdiff.estimators.statistics import CenterStatistics, KernelStatistics, M
 IntArray = selection.IntArray
 
 
+def _logarithm(values: FloatArray) -> FloatArray:
+    """Minus infinity where there is nothing."""
+    return np.where(values > 0, np.log(np.where(values > 0, values, 1.0)), -np.inf)
+
+
 @dataclass
 class Refitted:
-    """A statistic at the model that each relabelling chooses for itself."""
+    """A statistic at the model that each relabelling chooses for itself, as its logarithm: scales differ by model."""
 
     choose: Callable[[BoolArray], list[Model]]  # a model for each relabelling
     statistics: Callable[[list[Model]], KernelStatistics | CenterStatistics]
@@ -38,7 +43,7 @@ class Refitted:
         return np.zeros(1)
 
     def of(self, labels: BoolArray) -> FloatArray:
-        """(k, 1)."""
+        """Logarithms, (k, 1)."""
         chosen = self.choose(labels)
         self.models = self.models or chosen[:1]
         found = np.empty((len(labels), 1))
@@ -47,7 +52,7 @@ class Refitted:
         for k, model in enumerate(distinct):
             mine = index == k
             values = self.statistics([model]).of(labels[mine])
-            found[mine] = values * np.exp(-self.scale(model[0]))
+            found[mine] = _logarithm(values) - self.scale(model[0])
         return found
 
 
@@ -132,7 +137,7 @@ def refitted_centers(
         ):
             sums = np.array([part @ psi for part in member])  # (groups, k, b)
             scores[level] = _fold_scores(sums, masses, dealt.members, G, grids[level], folds)
-            scores[level] *= np.exp(of.log_scale(float(sigmas[0])) - of.log_scale(float(sigmas[level])))
+            scores[level] *= np.exp(of.log_scale(float(sigmas[-1])) - of.log_scale(float(sigmas[level])))
         best = scores.reshape(-1, len(labels)).argmin(axis=0)
         places = [divmod(int(index), len(grids[0])) for index in best]
         return [(float(sigmas[level]), float(grids[level][i])) for level, i in places]
@@ -165,7 +170,7 @@ class RefittedKDE:
         self.models: list[Model] = []
 
     def of(self, labels: BoolArray) -> FloatArray:
-        """(k, 1)."""
+        """Logarithms, (k, 1)."""
         groups = folds_of(labels, self.dealt.groups_x, self.dealt.groups_y)
         half = self.dealt.n_groups
         chosen = np.stack([self._widths(labels == side, groups - shift) for side, shift in ((True, 0), (False, half))])
@@ -175,30 +180,35 @@ class RefittedKDE:
             mine = (chosen[0] == a) & (chosen[1] == b)
             of_x = (labels[mine] / labels[0].sum()).T
             of_y = (~labels[mine] / (~labels[0]).sum()).T
-            wide, narrow = float(self.sigmas[a]), float(self.sigmas[b])
-            found[mine, 0] = (
-                np.einsum("nk,nk->k", of_x, self._density(np.sqrt(2.0) * wide) @ of_x)
-                + np.einsum("nk,nk->k", of_y, self._density(np.sqrt(2.0) * narrow) @ of_y)
-                - 2.0 * np.einsum("nk,nk->k", of_x, self._density(float(np.hypot(wide, narrow))) @ of_y)
-            )
+            of_both = of_x, of_y
+            sigmas = float(self.sigmas[a]), float(self.sigmas[b])
+            parts, logs = [], []
+            for left, right, sign in ((0, 0, 1.0), (1, 1, 1.0), (0, 1, -2.0)):
+                sigma = float(np.hypot(sigmas[left], sigmas[right]))
+                parts.append(sign * np.einsum("nk,nk->k", of_both[left], self._gaussian(sigma) @ of_both[right]))
+                logs.append(-log_peak(sigma, self.rows.shape[1]))
+            terms = np.array([part * np.exp(log - max(logs)) for part, log in zip(parts, logs, strict=True)])
+            total = terms.sum(axis=0)
+            rounding = np.abs(total) <= 1e-12 * np.abs(terms).max(axis=0)
+            found[mine, 0] = _logarithm(np.where(rounding, 0.0, total)) + max(logs)
         return found
 
-    def _density(self, sigma: float) -> FloatArray:
-        """Gaussian densities between all rows, (N, N)."""
-        scale = np.exp(-log_peak(sigma, self.rows.shape[1]))
+    def _gaussian(self, sigma: float) -> FloatArray:
+        """Gaussians between all rows without their scale, (N, N)."""
         direct = needs_direct_differences(radius(self.rows), sigma, self.rows.shape[1])
-        return np.asarray(scale * next(features(squared_distances(self.rows, self.rows, direct), np.array([sigma]))))
+        return next(features(squared_distances(self.rows, self.rows, direct), np.array([sigma])))
 
     def _widths(self, mine: BoolArray, groups: IntArray) -> IntArray:
         """Index of the width with the highest hold-out likelihood for each relabelled sample, (k,)."""
         scores = np.zeros((len(self.sigmas), len(mine)))
         for level, sigma in enumerate(self.sigmas):
-            density = self._density(float(sigma))
+            density, log_scale = self._gaussian(float(sigma)), log_peak(float(sigma), self.rows.shape[1])
             for fold in range(self.dealt.n_groups):
                 train = (mine & (groups != fold)).astype(np.float64)
                 values = (train @ density) / train.sum(axis=1, keepdims=True)  # (k, N)
                 held = mine & (groups == fold)
-                scores[level] += np.where(held, np.log(np.maximum(values, LEAST_DENSITY)), 0.0).sum(axis=1)
+                logs = np.log(np.maximum(values, LEAST_DENSITY)) - log_scale
+                scores[level] += np.where(held, logs, 0.0).sum(axis=1)
         return np.asarray(scores.argmax(axis=0))
 
 

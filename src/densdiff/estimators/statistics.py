@@ -15,13 +15,18 @@ from densdiff.core import grid, resample, selection
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.centers import CenterKernel
+from densdiff.estimators.prepared import Prepared
+from densdiff.estimators.solver import DIFFERENCE, FilterKernel
+from densdiff.estimators.spectral import SpectralSolver
 
 Model = tuple[float, float]  # sigma in inner units, lam
-SPREAD = 2.0 ** np.arange(2, -5, -1)  # of the median distance: the sigmas that "aggregate" combines
+SPREAD = 2.0 ** np.arange(2, -5, -1)  # of the median distance
+_NEAR = 0.01  # the quantile of distances below which a kernel sees too few pairs
 STRONG = 1.0  # their lam: E12 is then close to an MMD with a Gaussian kernel of width sigma
 _MEDIAN_ROWS = 500
 _LIMIT_ROWS = 1000  # rows that tell the eigenvalues of the limit
 _TILE = 1 << 21  # kernel values at a time
+_ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 0
 
 
 class PairKernel(Protocol):
@@ -48,17 +53,60 @@ class Statistics(Protocol):
         """(k, M) for labels (k, N)."""
 
 
-def median_distance(rows: FloatArray, seed: int) -> float:
-    """Median of the positive distances between some pooled rows; 1 if there are none."""
+def spread_sigmas(rows: FloatArray, seed: int) -> FloatArray:
+    """The sigmas that "aggregate" combines, widest first: none so narrow that hardly any row has another one near."""
     distances = pdist(rows[selection.draw_rows(seed, len(rows), _MEDIAN_ROWS)])
     positive = distances[distances > 0]
-    return float(np.median(positive)) if len(positive) else 1.0
+    if len(positive) == 0:
+        return np.ones(1)
+    near, median = np.quantile(positive, [_NEAR, 0.5])
+    sigmas = SPREAD * float(median)
+    return np.asarray(sigmas[sigmas >= min(0.6 * float(near), float(median))])
 
 
-def _centered(labels: BoolArray, n: int) -> FloatArray:
-    """w of each relabelling, (N, k)."""
-    total = labels.shape[1]
-    return np.asarray(np.ascontiguousarray((labels - n / total).T) * (1.0 / n + 1.0 / (total - n)))
+def _centered(labels: BoolArray) -> tuple[FloatArray, float]:
+    """w of each relabelling, (N, k), and 1/n + 1/m."""
+    total, n = labels.shape[1], int(labels[0].sum())
+    factor = 1.0 / n + 1.0 / (total - n)
+    return np.asarray(np.ascontiguousarray((labels - n / total).T) * factor), factor
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The limit of one model's null, from the centered kernel between some rows.
+
+    Relabelling leaves the terms i = j almost as they are, so they count with their mean, and only pairs of different
+    rows vary. With few rows near each other the terms i = j are most of the kernel's trace, and chi-squares that let
+    them vary spread too far.
+    """
+
+    root: FloatArray  # (s, r): root root' is the centered kernel
+    factor: float  # 1/n + 1/m
+
+    @property
+    def _unit(self) -> float:
+        return self.factor / (len(self.root) - 1)
+
+    @property
+    def _diagonal(self) -> FloatArray:
+        return np.asarray(np.square(self.root).sum(axis=1))
+
+    @property
+    def mean(self) -> float:
+        return self._unit * float(self._diagonal.sum())
+
+    def draws(self, multipliers: FloatArray) -> FloatArray:
+        """(k,) from normal factors of the rows, (s, k)."""
+        varying = np.square(self.root.T @ multipliers).sum(axis=0) - self._diagonal @ np.square(multipliers)
+        return np.asarray(self.mean + self._unit * varying)
+
+    def tail(self, value: float) -> float:
+        """Probability of a statistic at least as large."""
+        pairs = self.root @ self.root.T
+        np.fill_diagonal(pairs, 0.0)
+        return resample.mixture_tail(
+            value - self.mean, np.asarray(self._unit * np.linalg.eigvalsh(pairs), dtype=np.float64)
+        )
 
 
 @dataclass(frozen=True)
@@ -74,19 +122,22 @@ class KernelStatistics:
         return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def of(self, labels: BoolArray) -> FloatArray:
-        w = _centered(labels, int(labels[0].sum()))  # (N, k)
+        w, factor = _centered(labels)
         found = np.zeros((len(labels), len(self.models)))
         step = max(1, _TILE // len(self.rows))
         for start in range(0, len(self.rows), step):
             block, part = self.rows[start : start + step], w[start : start + step]
             for k, (sigma, lam) in enumerate(self.models):
                 found[:, k] += np.einsum("nb,nb->b", part, self.kernel.kernel(sigma, lam, block, self.rows) @ w)
+        for k, (sigma, lam) in enumerate(self.models):
+            peak = float(self.kernel.kernel(sigma, lam, self.rows[:1], self.rows[:1])[0, 0])
+            found[np.abs(found[:, k]) <= _ROUNDING * factor * peak, k] = 0.0
         return found
 
-    def limit(self, seed: int) -> list[FloatArray]:
-        """Roots R of each centered kernel between some rows: R R' (1/n + 1/m) / (rows - 1) has the limit's weights."""
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """Of each model."""
         chosen = self.rows[selection.draw_rows(seed, len(self.rows), _LIMIT_ROWS)]
-        return [_root(self.kernel.kernel(sigma, lam, chosen, chosen)) for sigma, lam in self.models]
+        return [Limit(_root(self.kernel.kernel(sigma, lam, chosen, chosen)), factor) for sigma, lam in self.models]
 
 
 def _root(kernel: FloatArray) -> FloatArray:
@@ -111,7 +162,7 @@ class CenterStatistics:
         return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def of(self, labels: BoolArray) -> FloatArray:
-        w = _centered(labels, int(labels[0].sum()))
+        w, factor = _centered(labels)
         found = np.empty((len(labels), len(self.models)))
         step = max(1, _TILE // len(self.kernel.centers))
         for k, (sigma, lam) in enumerate(self.models):
@@ -119,49 +170,62 @@ class CenterStatistics:
             for start in range(0, len(self.rows), step):
                 total += self.kernel.features(sigma, lam, self.rows[start : start + step]).T @ w[start : start + step]
             found[:, k] = np.square(total).sum(axis=0)
+            peak = float(self.kernel.kernel(sigma, lam, self.kernel.centers[:1], self.kernel.centers[:1])[0, 0])
+            found[found[:, k] <= _ROUNDING * factor * peak, k] = 0.0
         return found
 
-    def limit(self, seed: int) -> list[FloatArray]:
-        """Roots R of each centered kernel between some rows: R R' (1/n + 1/m) / (rows - 1) has the limit's weights."""
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """Of each model."""
         chosen = self.rows[selection.draw_rows(seed, len(self.rows), _LIMIT_ROWS)]
         roots = (self.kernel.features(sigma, lam, chosen) for sigma, lam in self.models)
-        return [root - root.mean(axis=0) for root in roots]
+        return [Limit(root - root.mean(axis=0), factor) for root in roots]
 
 
 class CellStatistics:
-    """One column in cells of a grid: a relabelling costs its occupied cells, whatever the number of rows."""
+    """One column in cells of a grid: a relabelling costs its occupied cells, whatever the number of rows.
 
-    models: list[Model]
-    log_scales: FloatArray
+    Moving rows to the middle of their cells changes statistics near the null by some percent; the data's own is
+    therefore reported from the rows as they are, by `exact`.
+    """
 
-    def __init__(self, x: FloatArray, y: FloatArray, models: list[Model]) -> None:
-        self.models, self.log_scales = models, np.zeros(len(models))
+    def __init__(self, data: Prepared, models: list[Model]) -> None:
+        self.data, self.models, self.log_scales = data, models, np.zeros(len(models))
         sigmas = np.array([sigma for sigma, _ in models])
-        axes, _ = grid.plan([x, y], sigmas, min(lam for _, lam in models), 2)
-        self.cells = resample.occupied_cells([x, y], axes, _CELL * float(sigmas.min()))
+        samples = [data.x.rows, data.y.rows]
+        axes, _ = grid.plan(samples, sigmas, min(lam for _, lam in models), 2)
+        self.cells = resample.occupied_cells(samples, axes, _CELL * float(sigmas.min()))
 
-    def observed_and_permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
+    def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""
         n = int(self.cells.counts[0].sum())
-        permuted = resample.permuted_counts(self.cells.pooled, n, permutations, random)
-        return resample.cell_statistics(self.cells, np.vstack([self.cells.counts[:1], permuted]), self.models)
+        drawn = resample.permuted_counts(self.cells.pooled, n, permutations, random)
+        return resample.cell_statistics(self.cells, np.vstack([self.cells.counts[:1], drawn]), self.models)
+
+    def of(self, labels: BoolArray) -> FloatArray:
+        """The data's own statistics, (1, M); other labels come from `permuted`."""
+        return resample.cell_statistics(self.cells, self.cells.counts[:1], self.models)
+
+    def exact(self, best: int) -> float:
+        """E12 of one model from the rows as they are."""
+        sigma, lam = self.models[best]
+        solver = SpectralSolver(self.data.x, self.data.y, self.data.folds, np.array([sigma]), np.array([lam]))
+        form = solver.forms(DIFFERENCE, [(0, 0)])[0]
+        return form.plain + form.lam_term
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """Of each model."""
+        kernel = FilterKernel(1)
+        rows = np.concatenate([self.data.x.rows, self.data.y.rows])
+        chosen = KernelStatistics(rows, self.models, kernel).limits(seed, factor)
+        return [
+            Limit(limit.root * np.exp(-0.5 * kernel.log_scale(sigma)), factor)
+            for limit, (sigma, _) in zip(chosen, self.models, strict=True)
+        ]
 
 
-_CELL = 0.125  # of the smallest sigma: E12 of rows in cells is then right to 3e-3 there and better at wider ones
+_CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
 
 
 def statistics_of(statistics: Statistics, chunks: Iterable[BoolArray]) -> FloatArray:
     """All chunks of relabellings, (k, M)."""
     return np.concatenate([statistics.of(labels) for labels in chunks])
-
-
-def limit_draws(roots: list[FloatArray], factor: float, count: int, random: np.random.Generator) -> FloatArray:
-    """Draws from the limit of the null jointly for all models, (count, M): normal multipliers on the rows."""
-    rows = len(roots[0])
-    multipliers = random.standard_normal((rows, count))
-    return np.column_stack([factor / (rows - 1) * np.square(root.T @ multipliers).sum(axis=0) for root in roots])
-
-
-def limit_weights(root: FloatArray, factor: float) -> FloatArray:
-    """Weights of the chi-squares in the limit of one model's null."""
-    return np.asarray(factor / (len(root) - 1) * np.square(np.linalg.svd(root, compute_uv=False)))

@@ -39,7 +39,7 @@ from densdiff.estimators.statistics import (
     KernelStatistics,
     Model,
     Statistics,
-    median_distance,
+    spread_sigmas,
     statistics_of,
 )
 
@@ -47,7 +47,6 @@ _KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows m
 _MOST_WORK = 2e12  # beyond it "auto" turns to the limit of the null
 _POOLED = Side(0.5, 0.5)
 _REFIT_ROWS = 3000
-_KLIEP_SPREAD = np.array([2.0, 1.0, 0.5, 0.25])  # of the median distance
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,12 @@ class Tested:
 
     @property
     def has_limit(self) -> bool:
-        return isinstance(self.statistics, KernelStatistics | CenterStatistics)
+        return isinstance(self.statistics, KernelStatistics | CenterStatistics | CellStatistics)
+
+    @property
+    def in_logs(self) -> bool:
+        """Whether statistics are logarithms: refitted ones, whose models have scales of their own."""
+        return isinstance(self.statistics, Refitted | RefittedKDE)
 
     def model(self, best: int) -> tuple[float | tuple[float, float], float | None]:
         """Sigma in inner units and lam as they are reported."""
@@ -85,8 +89,6 @@ class Tested:
 
     def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
         """Statistics of all relabellings, (k, M)."""
-        if isinstance(self.statistics, CellStatistics):
-            raise TypeError("cells draw their own relabellings")
         return statistics_of(self.statistics, chunks)
 
 
@@ -94,23 +96,34 @@ def pooled_rows(data: Prepared) -> FloatArray:
     return np.concatenate([data.x.rows, data.y.rows])
 
 
-def tested(estimator: Any, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
+def checked(estimator: Any) -> LSDD | KDEDifference | KLIEP:
+    """One of the three, with parameters that all of them have in order."""
+    if not isinstance(estimator, LSDD | KDEDifference | KLIEP):
+        got = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
+        raise InputError(f"model must be an LSDD, KDEDifference or KLIEP object; got {got}")
+    checks.whole(estimator.folds, "folds", 2)
+    checks.flag(estimator.standardize, "standardize")
+    return estimator
+
+
+def tested(
+    estimator: LSDD | KDEDifference | KLIEP, data: Prepared, tuning: str, permutations: int, blocks: bool
+) -> Tested:
     """The test of an `LSDD`, `KDEDifference` or `KLIEP` with its parameters."""
     if isinstance(estimator, LSDD):
         return _lsdd(estimator, data, tuning, permutations, blocks)
     if isinstance(estimator, KDEDifference):
         return _kde(estimator, data, tuning, permutations)
-    if isinstance(estimator, KLIEP):
-        return _kliep(estimator, data, tuning, permutations)
-    raise InputError(f"model must be an LSDD, KDEDifference or KLIEP; got {type(estimator).__name__}")
+    return _kliep(estimator, data, tuning, permutations)
 
 
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
     sigmas, lams = estimator.checked_grids()
     rows = pooled_rows(data)
+    estimator.check_columns(rows.shape[1])
     inner = None if sigmas is None else data.sigmas(sigmas)
     given = inner is not None and lams is not None and len(inner) == len(lams) == 1
-    count = len(SPREAD) if tuning == "aggregate" and not given else 1
+    count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
     kind = _kind(estimator, rows, 2.0 * permutations * count * len(rows) ** 2, blocks or tuning == "refit")
     drawn = _drawn_centers(estimator, data) if kind == "centers" else None
     centers = None if drawn is None else _center_kernel(data.scaling.apply(drawn), rows, inner, data.seed)
@@ -128,7 +141,7 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
         if centers is not None:
             statistics = CenterStatistics(rows, models, centers)
         elif kind == "cells":
-            statistics = CellStatistics(data.x.rows, data.y.rows, models)
+            statistics = CellStatistics(data, models)
         else:
             statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]))
     columns = len(rows) if centers is None else len(centers.centers)
@@ -166,7 +179,7 @@ def _drawn_centers(estimator: LSDD, data: Prepared) -> FloatArray:
 
 
 def _center_kernel(centers: FloatArray, rows: FloatArray, sigmas: FloatArray | None, seed: int) -> CenterKernel:
-    smallest = float(SPREAD.min()) * median_distance(rows, seed) if sigmas is None else float(sigmas.min())
+    smallest = float((spread_sigmas(rows, seed) if sigmas is None else sigmas).min()) / 2.0
     return CenterKernel(centers, kernel.radius(rows, centers), smallest)
 
 
@@ -176,7 +189,7 @@ def _several(
     """The models that "aggregate" combines; centers reach the same filters at sigma / sqrt(2) (DESIGN 1.1)."""
     if sigmas is None:
         narrower = 1.0 if centers is None else float(np.sqrt(2.0))
-        sigmas = np.asarray(SPREAD * median_distance(rows, data.seed) / narrower)
+        sigmas = np.asarray(spread_sigmas(rows, data.seed) / narrower)
     found = []
     for sigma in map(float, sigmas):
         unit = 1.0 if centers is None else centers.mean_row_sum(sigma)
@@ -232,7 +245,7 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
     elif tuning == "pooled":
         models = [(_pooled_width(data, rows, ladder), np.nan)]
     else:
-        widths = SPREAD * median_distance(rows, data.seed) / np.sqrt(2.0) if inner is None else inner
+        widths = spread_sigmas(rows, data.seed) / np.sqrt(2.0) if inner is None else inner
         models = [(float(width), np.nan) for width in widths]
     how = "sigma given" if given else _TUNED[tuning].format(len(models))
     return Tested(KernelStatistics(rows, models, GaussianOverlap(rows.shape[1])), "kde", how, work * len(models))
@@ -256,7 +269,7 @@ def _kliep(estimator: KLIEP, data: Prepared, tuning: str, permutations: int) -> 
     elif tuning == "pooled" and not given:
         sigmas = np.array([_pooled_width(data, rows, ladder)])
     else:
-        sigmas = _KLIEP_SPREAD * median_distance(rows, data.seed) if inner is None else inner
+        sigmas = spread_sigmas(rows, data.seed)[1:5] if inner is None else inner
     settings = KliepSettings(np.asarray(sigmas), checks.whole(estimator.n_centers, "n_centers", 1), folds)
     sizes = len(data.x.rows), len(data.y.rows)
     how = "sigma given" if given else _TUNED[tuning].format(len(sigmas)).replace("cross", "likelihood cross")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from densdiff import checks
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
-from densdiff.core.scaling import FloatArray, from_log
+from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, prepare
@@ -20,10 +20,8 @@ from densdiff.estimators.statistics import (
     CellStatistics,
     CenterStatistics,
     KernelStatistics,
-    limit_draws,
-    limit_weights,
 )
-from densdiff.estimators.testing import Tested, tested
+from densdiff.estimators.testing import Tested, checked, tested
 
 _TUNINGS = ("aggregate", "pooled", "refit")
 _NULLS = ("auto", "permutation", "asymptotic")
@@ -56,8 +54,10 @@ class TwoSampleResult(Receipt):
     null: str
 
     def __str__(self) -> str:
-        kind = {"permutation": "random relabellings", "all partitions": "partitions, all there are"}
-        draws = f"{self.n_permutations} {kind.get(self.null, 'draws from the limit')}"
+        draws = {
+            "permutation": f"{self.n_permutations} random relabellings",
+            "all partitions": f"all {self.n_permutations + 1} partitions",
+        }.get(self.null, "limit for large samples")
         lines = [
             f"Two-sample test of {self.n_x} and {self.n_y} rows",
             f"  p-value     {self.pvalue:.4g}  ({draws})",
@@ -110,7 +110,7 @@ def two_sample_test(
     checks.whole(n_permutations, "n_permutations", 1)
     checks.choice(tuning, "tuning", _TUNINGS)
     checks.choice(null, "null", _NULLS)
-    estimator = clone(checks.estimator(LSDD() if model is None else model, "predict"))
+    estimator = clone(checked(LSDD() if model is None else model))
     if estimator.random_state is None:
         estimator.random_state = random_state
     pair = checks.pair(X, Y)
@@ -144,8 +144,8 @@ def _permuted(
 ) -> tuple[FloatArray, int, float, str]:
     """Statistics with the data's own first, the model they are reported at, the p-value, and what was tried."""
     if isinstance(case.statistics, CellStatistics):
-        table = case.statistics.observed_and_permuted(count, random)
-    elif resample.partitions(is_x, groups) <= count:
+        table = case.statistics.permuted(count, random)
+    elif resample.partitions(is_x, groups) - 1 <= count:
         values, best = resample.largest_standardized(case.table([resample.every_relabelling(is_x, groups)]))
         return values, best, resample.share_at_least(values), "all partitions"
     else:
@@ -159,16 +159,15 @@ def _asymptotic(
 ) -> tuple[FloatArray, int, float, str]:
     """The same from the limit of the null: exact for one model, simulated for several."""
     statistics = case.statistics
-    if not isinstance(statistics, KernelStatistics | CenterStatistics):
+    if not isinstance(statistics, KernelStatistics | CenterStatistics | CellStatistics):
         raise TypeError("there is no limit to draw from")
-    n, m = int(is_x.sum()), int((~is_x).sum())
-    factor = 1.0 / n + 1.0 / m
-    roots = statistics.limit(seed)
+    limits = statistics.limits(seed, 1.0 / int(is_x.sum()) + 1.0 / int((~is_x).sum()))
     observed = statistics.of(is_x[None, :])
-    values, best = resample.largest_standardized(np.vstack([observed, limit_draws(roots, factor, count, random)]))
-    if len(roots) == 1:
-        return values, best, resample.mixture_tail(float(observed[0, 0]), limit_weights(roots[0], factor)), "asymptotic"
-    return values, best, resample.pvalue(float(values[0]), values[1:]), "asymptotic"
+    multipliers = random.standard_normal((len(limits[0].root), count))
+    drawn = np.column_stack([limit.draws(multipliers) for limit in limits])
+    values, best = resample.largest_standardized(np.vstack([observed, drawn]))
+    p = limits[0].tail(float(observed[0, 0])) if len(limits) == 1 else resample.pvalue(float(values[0]), values[1:])
+    return values, best, p, "asymptotic"
 
 
 def _result(case: Tested, data: Prepared, values: FloatArray, best: int, p: float, null: str) -> TwoSampleResult:
@@ -180,7 +179,17 @@ def _result(case: Tested, data: Prepared, values: FloatArray, best: int, p: floa
         checks.warn(notes[-1])
     unit = data.scaling.sigma_unit
     log_factor = case.log_factor(best, data.scaling.log_volume)
-    statistic, *others = from_log(values, log_factor)
+    if case.in_logs:
+        there = np.isfinite(values)
+        statistic, *others = from_log(there.astype(float), np.where(there, values, 0.0) + log_factor)
+    else:
+        statistic, *others = from_log(values, log_factor)
+    if isinstance(case.statistics, CellStatistics):
+        statistic = from_log(case.statistics.exact(best), log_factor)
+        notes.append(f"relabelled rows were counted in cells; {len(values) - 1} relabellings of rows would take long")
+    size = (1.0, float(values[0]) + log_factor) if case.in_logs else (float(values[0]), log_factor)
+    if np.isfinite(values[0]) and saturates(*size):
+        notes.append("the statistic is out of the range of doubles and saturates; the p-value is not affected")
     return TwoSampleResult(
         statistic=float(statistic),
         pvalue=p,

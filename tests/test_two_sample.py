@@ -1,0 +1,1017 @@
+"""The two-sample test: relabellings, statistics, tuning and the limit of the null, each against a slow obvious twin."""
+
+import contextlib
+import dataclasses
+import itertools
+import json
+import pickle
+from math import comb
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import chi2
+from sklearn.linear_model import LinearRegression, LogisticRegression
+
+import densdiff as dd
+from densdiff import checks
+from densdiff.core import pairs, resample
+from densdiff.core.kernel import radius
+from densdiff.core.selection import draw_folds
+from densdiff.estimators import refitting, statistics, testing
+from densdiff.estimators.centers import CenterKernel
+from densdiff.estimators.kde import GaussianOverlap
+from densdiff.estimators.prepared import prepare
+from densdiff.estimators.solver import FilterKernel
+from densdiff.estimators.statistics import CellStatistics, CenterStatistics, KernelStatistics
+from tests import oracle
+
+TUNINGS = ("aggregate", "pooled", "refit")
+each_tuning = pytest.mark.parametrize("tuning", TUNINGS)
+MODELS = {
+    "auto": dd.LSDD(random_state=0),
+    "centers": dd.LSDD(solver="centers", n_centers=20, random_state=0),
+    "kde": dd.KDEDifference(random_state=0),
+}
+each_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+def first_n(n, m):
+    """Labels of the data: X's rows first."""
+    return np.repeat([True, False], [n, m])
+
+
+def random_labels(random, n, m, count):
+    return random.permuted(np.tile(first_n(n, m), (count, 1)), axis=1)
+
+
+def prepared(x, y, folds=5, standardize=True):
+    return prepare(checks.pair(x, y), standardize=standardize, folds=folds, random_state=0)
+
+
+def case_of(model, x, y, tuning, count=99):
+    """The prepared samples and what `two_sample_test` makes of them before any relabelling."""
+    data = prepared(x, y, model.folds)
+    return data, testing.tested(model, data, tuning, count, blocks=False)
+
+
+# --- relabellings
+
+
+def listed(is_x, blocks):
+    """Every relabelling with the same number of X's rows in every block, as a set of tuples."""
+    blocks = np.zeros(len(is_x), dtype=int) if blocks is None else blocks
+    wanted = np.bincount(blocks, is_x)
+    return {
+        labels
+        for labels in itertools.product([False, True], repeat=len(is_x))
+        if (np.bincount(blocks, labels) == wanted).all()
+    }
+
+
+SMALL = [
+    (first_n(2, 3), None),
+    (first_n(4, 4), None),
+    (np.array([True, False, False, True, False]), None),
+    (first_n(3, 3), np.array([0, 1, 2, 0, 1, 2])),
+    (np.array([True, False, True, False, False, True, False]), np.array([1, 0, 0, 1, 0, 2, 1])),
+]
+each_small = pytest.mark.parametrize(("is_x", "blocks"), SMALL)
+
+
+@each_small
+def test_every_relabelling_is_listed_once_and_the_data_first(is_x, blocks):
+    found = resample.every_relabelling(is_x, blocks)
+    expected = listed(is_x, blocks)
+    assert found.shape == (len(expected), len(is_x))
+    assert {tuple(row) for row in found.tolist()} == expected
+    assert (found[0] == is_x).all()
+    assert resample.partitions(is_x, blocks) == len(expected)
+
+
+def test_number_of_partitions_is_exact_where_floats_are_not():
+    assert resample.partitions(first_n(300, 400), None) == comb(700, 300)
+    blocks = np.tile(np.arange(100), 2)
+    assert resample.partitions(first_n(100, 100), blocks) == 2**100
+
+
+@each_small
+def test_random_relabellings_keep_the_number_of_x_and_are_uniform(is_x, blocks):
+    count = 6000
+    found = np.concatenate(list(resample.relabellings(is_x, blocks, count, np.random.default_rng(3))))
+    assert found.shape == (count, len(is_x))
+    expected = sorted(listed(is_x, blocks))
+    seen = np.array([(found == labels).all(axis=1).sum() for labels in expected])
+    assert seen.sum() == count  # none outside the list
+    mean = count / len(expected)
+    assert (np.square(seen - mean) / mean).sum() < chi2.isf(1e-5, len(expected) - 1)
+
+
+def test_random_relabellings_do_not_depend_on_how_many_are_drawn_at_a_time(monkeypatch):
+    is_x, blocks = first_n(7, 5), np.arange(12) % 3
+    for groups in (None, blocks):
+        whole = np.concatenate(list(resample.relabellings(is_x, groups, 50, np.random.default_rng(1))))
+        with monkeypatch.context() as patch:
+            patch.setattr(resample, "_AT_ONCE", 7 * len(is_x))
+            chunks = list(resample.relabellings(is_x, groups, 50, np.random.default_rng(1)))
+        assert [len(chunk) for chunk in chunks] == [7] * 7 + [1]
+        assert (np.concatenate(chunks) == whole).all()
+
+
+# --- p-values
+
+
+def test_pvalue_counts_the_data_and_every_tie():
+    null = np.array([1.0, 2.0, 2.0, 3.0])
+    assert resample.pvalue(5.0, null) == 1 / 5
+    assert resample.pvalue(2.0, null) == 4 / 5
+    assert resample.pvalue(2.0 * (1 + 1e-12), null) == 4 / 5  # another order of summation
+    assert resample.pvalue(2.0 * (1 + 1e-6), null) == 2 / 5
+    assert resample.pvalue(0.0, np.zeros(9)) == 1.0
+    assert resample.pvalue(-1.0, null) == 1.0
+
+
+def test_share_of_all_partitions_counts_the_data_once():
+    assert resample.share_at_least(np.array([3.0, 1.0, 2.0, 4.0])) == 2 / 4
+    assert resample.share_at_least(np.array([4.0, 1.0, 2.0, 3.0])) == 1 / 4
+    assert resample.share_at_least(np.full(6, 0.1)) == 1.0
+
+
+def plain_largest(table):
+    """The standardized maximum by loops, and the column that is largest in the first row."""
+    scores = [
+        [(value - np.mean(column)) / np.std(column) for value, column in zip(row, table.T, strict=True)]
+        for row in table
+    ]
+    return np.array([max(row) for row in scores]), int(np.argmax(scores[0]))
+
+
+def test_largest_standardized_equals_the_plain_loop():
+    table = np.random.default_rng(0).gamma(2.0, size=(30, 4)) * [1, 10, 1e-3, 5]
+    values, best = resample.largest_standardized(table)
+    scores, expected = plain_largest(table)
+    assert best == expected
+    np.testing.assert_allclose(values, table[:, best].mean() + table[:, best].std() * scores, rtol=1e-12)
+    assert values[0] == pytest.approx(table[0, best], rel=1e-12)  # the reported statistic is one that exists
+
+
+def test_largest_standardized_does_not_mind_the_scale_of_a_column():
+    table = np.random.default_rng(1).gamma(2.0, size=(50, 3))
+    values, best = resample.largest_standardized(table)
+    standard = (values - table[:, best].mean()) / table[:, best].std()
+    for column, (factor, offset) in itertools.product(range(3), [(2.0, 0.0), (1e-6, 0.0), (0.5, 7.0), (1e4, -3.0)]):
+        other = table.copy()
+        other[:, column] = factor * other[:, column] + offset
+        rescaled, same = resample.largest_standardized(other)
+        assert same == best
+        deviation, mean = other[:, best].std(), other[:, best].mean()
+        np.testing.assert_allclose((rescaled - mean) / deviation, standard, rtol=1e-9, atol=1e-9)
+
+
+def test_largest_standardized_treats_the_first_row_as_any_other():
+    random = np.random.default_rng(2)
+    table = random.gamma(2.0, size=(40, 3))
+    scores = plain_largest(table)[0]
+    for _ in range(5):
+        order = random.permutation(40)
+        values, best = resample.largest_standardized(table[order])
+        np.testing.assert_allclose((values - table[:, best].mean()) / table[:, best].std(), scores[order], atol=1e-9)
+
+
+def test_columns_that_do_not_vary_never_win():
+    table = np.random.default_rng(3).gamma(2.0, size=(20, 2))
+    alone, _ = resample.largest_standardized(table[:, 1:])
+    for constant in (0.0, 5.0):
+        table[:, 0] = constant
+        values, best = resample.largest_standardized(table)
+        assert best == 1
+        np.testing.assert_allclose(values, alone, rtol=1e-12)
+    values, best = resample.largest_standardized(np.full((20, 2), 3.0))
+    assert (values == 3.0).all()
+    assert best == 0
+
+
+# --- the limit of the null
+
+
+@pytest.mark.parametrize(("degrees", "tolerance"), [(1, 1e-4), (2, 5e-6), (5, 2e-8), (30, 2e-8), (200, 2e-8)])
+def test_tail_of_equal_weights_is_that_of_a_chi_square(degrees, tolerance):
+    quantiles = (0.999, 0.5, 0.05, 1e-3, 1e-5) if degrees < 30 else (0.5, 1e-3)  # each weight costs milliseconds
+    for weight in (1.0, 1e-9, 1e6):
+        for q in quantiles:
+            value = chi2.isf(q, degrees)
+            found = resample.mixture_tail(weight * value, np.full(degrees, weight))
+            assert found == pytest.approx(q, abs=tolerance)
+
+
+@pytest.mark.parametrize("weights", [[5, 1, 1, 0.5, 0.1, 0.01], 0.7 ** np.arange(40), 1 / np.arange(1, 60) ** 2])
+def test_tail_of_unequal_weights_is_that_of_simulated_sums(weights):
+    weights = np.asarray(weights, dtype=float)
+    random = np.random.default_rng(len(weights))
+    sums = np.concatenate([np.square(random.normal(size=(20_000, len(weights)))) @ weights for _ in range(10)])
+    for q in (0.9, 0.5, 0.1, 0.01):
+        value = np.quantile(sums, 1 - q)
+        assert abs(resample.mixture_tail(value, weights) - q) < 4.5 * np.sqrt(q * (1 - q) / len(sums))
+
+
+def test_tail_falls_from_one_and_ignores_weights_of_zero():
+    weights = np.array([3.0, 1.0, 1.0, 0.3, 0.2, 0.1, 0.0, 0.0])
+    tails = np.array([resample.mixture_tail(value, weights) for value in np.linspace(0, 60, 30)])
+    assert tails[0] == pytest.approx(1.0, abs=1e-7)
+    assert (np.diff(tails) <= 1e-8).all()
+    assert tails[-1] < 1e-3
+    assert resample.mixture_tail(4.0, weights) == resample.mixture_tail(4.0, weights[:6])
+    assert resample.mixture_tail(0.0, np.zeros(3)) == 1.0
+
+
+def test_limit_has_the_mean_of_all_relabellings():
+    """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1 (DESIGN 1.6)."""
+    random = np.random.default_rng(4)
+    rows, models = random.normal(size=(8, 2)), [(0.5, 0.1), (1.5, 0.01)]
+    labels = resample.every_relabelling(first_n(3, 5), None)
+    for found in (
+        KernelStatistics(rows, models, FilterKernel(2)),
+        CenterStatistics(rows, models, CenterKernel(rows[:4], radius(rows), 0.5)),
+    ):
+        expected = found.of(labels).mean(axis=0)
+        limits = found.limits(0, 1 / 3 + 1 / 5)
+        np.testing.assert_allclose([limit.mean for limit in limits], expected, rtol=1e-8)
+        multipliers = random.standard_normal((8, 20_000))
+        drawn = np.column_stack([limit.draws(multipliers) for limit in limits])
+        error = drawn.std(axis=0) / np.sqrt(len(drawn))
+        assert (np.abs(drawn.mean(axis=0) - expected) < 4.5 * error).all()
+
+
+# --- statistics
+
+
+def plain_form(kernel, labels):
+    """w'Kw by loops over all pairs, w = 1/n in X and -1/m in Y."""
+    n, m = labels.sum(), (~labels).sum()
+    w = [1 / n if label else -1 / m for label in labels]
+    return sum(w[i] * w[j] * kernel[i, j] for i in range(len(w)) for j in range(len(w)))
+
+
+def plain_filter(rows, sigma, lam):
+    plain, squared = oracle.filter_kernels(oracle.distances(rows, rows), sigma, lam, rows.shape[1])
+    return 2 * plain - squared
+
+
+def plain_overlap(rows, sigma):
+    d = rows.shape[1]
+    return np.exp(-np.square(oracle.distances(rows, rows)) / (4 * sigma**2)) / (4 * np.pi * sigma**2) ** (d / 2)
+
+
+def plain_centers(rows, centers, sigma, lam):
+    """psi'M psi with M = A + lam s A^2, A = (H + lam s I)^-1, as the design writes it."""
+    s = oracle.volume(sigma, rows.shape[1])
+    A = np.linalg.inv(s * oracle.gram(centers, sigma) + lam * s * np.eye(len(centers)))
+    psi = oracle.psi(rows, centers, sigma)
+    return psi @ (A + lam * s * A @ A) @ psi.T
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+@pytest.mark.parametrize("kind", ["filter", "overlap", "centers"])
+def test_statistics_are_quadratic_forms_by_plain_loops(kind, d):
+    random = np.random.default_rng(d)
+    rows, models = random.normal(size=(15, d)), [(0.6, 0.1), (1.3, 0.02), (1.3, 1.0)]
+    if kind == "filter":
+        found = KernelStatistics(rows, models, FilterKernel(d))
+        kernels = [plain_filter(rows, *model) for model in models]
+    elif kind == "overlap":
+        found = KernelStatistics(rows, models, GaussianOverlap(d))
+        kernels = [plain_overlap(rows, sigma) for sigma, _ in models]
+    else:
+        centers = random.normal(size=(6, d))
+        found = CenterStatistics(rows, models, CenterKernel(centers, radius(rows, centers), 0.6))
+        kernels = [plain_centers(rows, centers, *model) for model in models]
+    labels = random_labels(random, 9, 6, 7)
+    expected = [[plain_form(kernel, row) for kernel in kernels] for row in labels]
+    np.testing.assert_allclose(found.of(labels) * np.exp(-found.log_scales), expected, rtol=1e-9)
+
+
+def test_statistics_do_not_depend_on_the_tiles(monkeypatch):
+    random = np.random.default_rng(5)
+    rows, models = random.normal(size=(23, 2)), [(0.6, 0.1), (1.3, 0.02)]
+    both = (
+        KernelStatistics(rows, models, FilterKernel(2)),
+        CenterStatistics(rows, models, CenterKernel(rows[:6], radius(rows), 0.6)),
+    )
+    labels = random_labels(random, 9, 14, 5)
+    whole = [each.of(labels) for each in both]
+    monkeypatch.setattr(statistics, "_TILE", 23 * 4)
+    for each, expected in zip(both, whole, strict=True):
+        np.testing.assert_allclose(each.of(labels), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-10, 2.0**12])
+@pytest.mark.parametrize(
+    ("solver", "d"), [("pairs", 1), ("pairs", 3), ("centers", 2), ("spectral", 1), ("spectral", 2)]
+)
+def test_statistic_is_the_e6_that_lsdd_reports(draw, solver, d, scale):
+    x, y = (scale * rows for rows in draw(0, 40, 27, d))
+    model = dd.LSDD(
+        0.7, 0.1, solver=solver, random_state=0, centers=np.concatenate([x, y])[::5] if solver == "centers" else None
+    )
+    found = dd.two_sample_test(x, y, model=model, n_permutations=19)
+    fitted = model.fit(x, y)
+    expected = fitted.l2_distance().estimates["regularization_corrected"]
+    # the grid of the spectral solver is right to 1e-8 in one column and 1e-4 in two; rows are exact here
+    tolerance = {("spectral", 1): 1e-8, ("spectral", 2): 1e-4}.get((solver, d), 1e-9)
+    assert found.statistic == pytest.approx(expected, rel=tolerance)
+    assert (found.sigma, found.lam, found.solver) == (0.7, 0.1, solver)
+    assert (found.n_x, found.n_y) == (40, 27)
+    assert found.tuning == "sigma and lam given"
+
+
+@each_tuning
+@pytest.mark.parametrize("solver", ["pairs", "centers"])
+def test_statistic_is_e6_at_the_reported_sigma_and_lam(draw, solver, tuning):
+    x, y = draw(1, 30, 24, 2)
+    centers = np.concatenate([x, y])[::4] if solver == "centers" else None
+    model = dd.LSDD(solver=solver, centers=centers, random_state=0)
+    found = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=19)
+    again = dd.LSDD(found.sigma, found.lam, solver=solver, centers=centers, random_state=0).fit(x, y)
+    assert found.statistic == pytest.approx(again.l2_distance().estimates["regularization_corrected"], rel=1e-9)
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_statistic_without_standardizing_is_in_the_users_units_too(draw, standardize):
+    x, y = draw(2, 30, 24, 2)
+    model = dd.LSDD(0.7, 0.1, solver="pairs", standardize=standardize, random_state=0)
+    found = dd.two_sample_test(4 * x, 4 * y, model=model, n_permutations=19)
+    expected = model.fit(4 * x, 4 * y).l2_distance().estimates["regularization_corrected"]
+    assert found.statistic == pytest.approx(expected, rel=1e-9)
+    assert found.sigma == pytest.approx(0.7, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**9])
+@pytest.mark.parametrize("d", [1, 3])
+def test_statistic_of_a_kernel_density_estimate_is_its_plug_in_distance(draw, d, scale):
+    x, y = (scale * rows for rows in draw(3, 40, 27, d))
+    model = dd.KDEDifference(sigma=0.6, random_state=0)
+    found = dd.two_sample_test(x, y, model=model, n_permutations=19)
+    assert found.statistic == pytest.approx(model.fit(x, y).l2_distance().estimates["plug_in"], rel=1e-9)
+    assert found.sigma == (0.6, 0.6)
+    assert found.lam is None
+
+
+@pytest.mark.parametrize("model", [dd.LSDD(0.5, 0.1, solver="spectral"), dd.LSDD(sigma=[0.3, 1.0]), dd.LSDD()])
+def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, model):
+    x, y = (8 * rows for rows in draw(4, 300, 200, 1))
+    exact = dd.two_sample_test(x, y, model=model, n_permutations=1999, random_state=0)
+    drawn = []
+    whole = resample.permuted_counts
+
+    def spied(*arguments):
+        drawn.append(whole(*arguments))
+        return drawn[-1]
+
+    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(resample, "permuted_counts", spied)
+    found = dd.two_sample_test(x, 0.0 + y, model=model, n_permutations=1999, random_state=0)
+    (counts,) = drawn
+    assert (counts.sum(axis=1) == 300).all()
+    assert found.solver == "spectral"
+    assert (found.sigma, found.lam) == (exact.sigma, exact.lam)
+    assert found.statistic == pytest.approx(exact.statistic, rel=5e-3)
+    assert len(found.null_distribution) == 1999
+    ks = [np.quantile(each.null_distribution, [0.25, 0.5, 0.9]) for each in (found, exact)]
+    np.testing.assert_allclose(ks[0], ks[1], rtol=0.15)  # quantiles of 1999 draws err by 3 to 5 %
+
+
+def test_cells_have_the_pvalue_of_rows(monkeypatch):
+    for seed in range(4):
+        random = np.random.default_rng(seed)
+        x, y = random.normal(size=(150, 1)), random.normal(size=(200, 1)) + 0.12
+        by_rows = dd.two_sample_test(x, y, random_state=0).pvalue
+        with monkeypatch.context() as patch:
+            patch.setattr(testing, "_KERNEL_WORK", 0)
+            _, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate")
+            assert isinstance(case.statistics, CellStatistics)
+            by_cells = dd.two_sample_test(x, y, random_state=0).pvalue
+        assert abs(by_rows - by_cells) < 4.5 * np.sqrt(2 * 0.25 / 1000)
+
+
+# --- the test
+
+
+def brute_force(x, y, models, partitions=None):
+    """Standardized maxima of E6 in inner units over all partitions, the data first; by oracle and loops."""
+    x, y, _ = oracle.standardized(x, y)
+    rows = np.concatenate([x, y])
+    kernels = [plain_filter(rows, *model) for model in models]
+    own = first_n(len(x), len(y))
+    partitions = partitions or [p for p in sorted(listed(own, None)) if p != tuple(own)]
+    table = np.array([[plain_form(k, np.array(p)) for k in kernels] for p in [tuple(own), *partitions]])
+    return table[:, 0] if len(models) == 1 else plain_largest(table)[0]
+
+
+def share_at_least_first(values):
+    return sum(value >= values[0] - 1e-9 * np.abs(values).max() for value in values) / len(values)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("sigmas", [[0.7], [0.4, 0.8, 1.6]])
+def test_few_rows_are_tested_by_all_their_partitions(draw, seed, sigmas):
+    x, y = draw(seed, 3, 4, 2)
+    model = dd.LSDD(sigmas, 0.1, solver="pairs", folds=2)
+    found = dd.two_sample_test(x, y, model=model, random_state=seed)
+    values = brute_force(x, y, [(sigma, 0.1) for sigma in sigmas])
+    assert found.null == "all partitions"
+    assert found.pvalue == pytest.approx(share_at_least_first(values), abs=1e-12)
+    assert found.pvalue * comb(7, 3) == pytest.approx(round(found.pvalue * comb(7, 3)), abs=1e-9)
+    assert len(found.null_distribution) == found.n_permutations == comb(7, 3) - 1
+    if len(sigmas) == 1:
+        _, _, deviation = oracle.standardized(x, y)
+        np.testing.assert_allclose(np.sort(found.null_distribution), np.sort(values[1:]) / deviation.prod(), rtol=1e-9)
+
+
+def test_all_partitions_are_told_by_their_number(draw):
+    found = dd.two_sample_test(*draw(0, 3, 4, 1), model=dd.LSDD(folds=2), random_state=0)
+    assert "35 partitions" in str(found)
+
+
+def test_random_relabellings_agree_with_all_partitions(draw):
+    x, y = draw(6, 5, 6, 1)
+    model = dd.LSDD([0.5, 1.0], 0.1, solver="pairs", random_state=0)
+    exact = dd.two_sample_test(x, y, model=model, n_permutations=461)
+    found = dd.two_sample_test(x, y, model=model, n_permutations=460)
+    assert (exact.null, found.null) == ("all partitions", "permutation")
+    assert abs(exact.pvalue - found.pvalue) < 4.5 * np.sqrt(0.25 / 461)
+
+
+@pytest.mark.parametrize("model", [dd.LSDD(folds=2), dd.LSDD([0.5, 2.0], 0.1, solver="pairs", folds=2)])
+def test_swapping_the_samples_keeps_the_pvalue_of_all_partitions(draw, model):
+    for seed in range(4):
+        x, y = draw(seed, 3, 5, 2)
+        forth, back = (dd.two_sample_test(*both, model=model, random_state=0) for both in ((x, y), (y, x)))
+        assert forth.pvalue == back.pvalue
+        assert forth.statistic == pytest.approx(back.statistic, rel=1e-9)
+
+
+@each_tuning
+@each_model
+@pytest.mark.parametrize(("n", "m"), [(12, 30), (30, 12)])
+def test_pvalue_lies_between_its_smallest_value_and_one(draw, model, tuning, n, m):
+    near, far = (
+        dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=49)
+        for x, y in (draw(7, n, m, 2), (draw(7, n, m, 2)[0] + 30, draw(7, n, m, 2)[1]))
+    )
+    # refit compares statistics at different sigmas, so that a narrow one of some relabelling may exceed the data's
+    assert 1 / 50 <= far.pvalue <= (0.1 if tuning == "refit" else 1 / 50)
+    assert 1 / 50 <= near.pvalue <= 1
+    assert near.n_permutations == len(near.null_distribution) == 49
+    assert near.null == "permutation"
+    assert tuning in near.tuning
+
+
+@each_tuning
+@each_model
+def test_identical_samples_have_pvalue_one(draw, model, tuning):
+    x, _ = draw(8, 20, 5, 2)
+    found = dd.two_sample_test(x, x, model=model, tuning=tuning, n_permutations=39)
+    assert found.pvalue == 1.0
+    assert abs(found.statistic) < 1e-9 * found.null_distribution.max()
+    again = dd.two_sample_test(x, x[::-1], model=dd.LSDD(0.7, 0.1, solver="pairs"), n_permutations=39, random_state=0)
+    assert again.pvalue == 1.0
+
+
+@each_tuning
+@each_model
+def test_same_seed_gives_the_same_result_bit_for_bit(draw, model, tuning):
+    x, y = draw(9, 20, 16, 2)
+    first, second = (dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=29) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+    other = dd.two_sample_test(
+        x, y, model=type(model)(**{**model.get_params(), "random_state": 1}), tuning=tuning, n_permutations=29
+    )
+    assert (other.null_distribution != first.null_distribution).any()
+
+
+@each_tuning
+@each_model
+def test_shifting_and_scaling_the_data_keeps_the_pvalue(draw, model, tuning):
+    x, y = draw(10, 24, 18, 2)
+    unit, shift = np.array([2.0**-7, 2.0**11]), np.array([64.0, -1024.0])
+    here = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=59)
+    there = dd.two_sample_test(unit * (x + shift), unit * (y + shift), model=model, tuning=tuning, n_permutations=59)
+    assert there.pvalue == here.pvalue
+    assert there.statistic == pytest.approx(here.statistic / unit.prod(), rel=1e-6)
+    assert there.sigma == pytest.approx(here.sigma, rel=1e-6)
+
+
+def test_frames_of_any_library_give_the_answer_of_arrays(draw):
+    x, y = draw(11, 20, 16, 2)
+    plain = dd.two_sample_test(x, y, n_permutations=39, random_state=0)
+    frames = dd.two_sample_test(
+        pd.DataFrame(x, columns=["a", "b"]),
+        pl.DataFrame({"b": y[:, 1], "a": y[:, 0]}),
+        n_permutations=39,
+        random_state=0,
+        blocks=None,
+    )
+    assert frames.to_dict() == plain.to_dict()
+    lists = dd.two_sample_test(x[:, 0].tolist(), y[:, 0].tolist(), n_permutations=39, random_state=0)
+    assert lists.pvalue == dd.two_sample_test(x[:, :1], y[:, :1], n_permutations=39, random_state=0).pvalue
+
+
+def test_given_model_is_cloned_and_its_seed_wins(draw):
+    model = dd.LSDD(0.7, 0.1, solver="pairs")
+    assert dd.two_sample_test(*draw(12), model=model, n_permutations=19, random_state=4).seed == 4
+    assert model.random_state is None
+    with pytest.raises(dd.NotFittedError):
+        model.l2_distance()
+    seeded = dd.LSDD(0.7, 0.1, solver="pairs", random_state=0)
+    assert dd.two_sample_test(*draw(12), model=seeded, n_permutations=19, random_state=4).seed == 0
+
+
+@each_tuning
+def test_how_many_relabellings_are_made_at_a_time_changes_nothing(draw, monkeypatch, tuning):
+    x, y = draw(13, 20, 16, 1)
+    for blocks in (None, np.arange(36) % 3):
+        arguments = {"tuning": tuning, "n_permutations": 59, "blocks": blocks, "random_state": 0}
+        whole = dd.two_sample_test(x, y, **arguments)
+        with monkeypatch.context() as patch:
+            patch.setattr(resample, "_AT_ONCE", 36 * 8)
+            parts = dd.two_sample_test(x, y, **arguments)
+        assert parts.pvalue == whole.pvalue
+        np.testing.assert_allclose(parts.null_distribution, whole.null_distribution, rtol=1e-10)
+
+
+# --- blocks
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("names", [lambda i: i, lambda i: f"pair {i}", lambda i: -1.5 * i])
+def test_blocks_of_two_are_a_sign_flip_test(draw, seed, names):
+    x, y = draw(seed, 6, 6, 2)
+    blocks = [names(i) for i in range(6)] * 2
+    model = dd.LSDD(0.7, 0.1, solver="pairs", random_state=0)
+    found = dd.two_sample_test(x, y, model=model, blocks=blocks)
+    flips = list(itertools.product([False, True], repeat=6))[1:]
+    partitions = [tuple(~np.array(flip)) + flip for flip in flips]
+    values = brute_force(x, y, [(0.7, 0.1)], partitions)
+    assert found.null == "all partitions"
+    assert len(found.null_distribution) == 2**6 - 1
+    assert found.pvalue == pytest.approx(share_at_least_first(values), abs=1e-12)
+
+
+def test_one_block_of_all_rows_is_no_restriction(draw):
+    x, y = draw(5, 4, 4, 1)
+    model = dd.LSDD(0.7, 0.1, solver="pairs", folds=2, random_state=0)
+    free, one = (dd.two_sample_test(x, y, model=model, blocks=blocks) for blocks in (None, [7] * 8))
+    assert free.pvalue == one.pvalue
+
+
+@each_tuning
+def test_blocks_take_out_what_differs_between_them(tuning):
+    """Labels lean on a block effect: without blocks the samples differ, within blocks they do not."""
+    blocks = np.repeat([0, 1, 0, 1], [15, 5, 5, 15])
+    free, within = [], []
+    for seed in range(20):
+        rows = np.random.default_rng(seed).normal(size=(40, 1)) + 4 * blocks[:, None]
+        for found, given in ((free, None), (within, blocks)):
+            test = dd.two_sample_test(
+                rows[:20], rows[20:], tuning=tuning, blocks=given, n_permutations=39, random_state=seed
+            )
+            found.append(test.pvalue)
+    assert np.mean(free) < 0.5 * np.mean(within)
+    assert tuning == "refit" or np.mean(np.array(free) <= 0.05) > 0.5
+    assert sum(np.array(within) <= 0.05) <= 5  # 99.9 % of a binomial with 20 runs at 5 %
+    assert np.mean(within) > 0.3
+
+
+def test_blocks_still_see_a_difference_within_them():
+    blocks = np.repeat([0, 1, 0, 1], [15, 5, 5, 15])
+    rows = np.random.default_rng(0).normal(size=(40, 1)) + 4 * blocks[:, None]
+    rows[:20] -= 2.0  # the way the block effect leans: against it they would partly cancel
+    assert dd.two_sample_test(rows[:20], rows[20:], blocks=blocks, n_permutations=99, random_state=0).pvalue == 0.01
+
+
+@pytest.mark.parametrize(
+    ("blocks", "message"),
+    [
+        ([0, 1] * 10, "40 rows of X and then the 27 of Y"),
+        (np.zeros((67, 1)), "one label for each"),
+        (3, "one label for each"),
+        ([np.nan] + [1.0] * 66, "missing label at position 0"),
+        ([1.0] * 66 + [np.nan], "missing label at position 66"),
+        ([None] + ["a"] * 66, "blocks"),
+        (np.repeat([0, 1], [40, 27]), "no block holds rows of both"),
+        (np.arange(67), "no block holds rows of both"),
+    ],
+)
+def test_blocks_that_say_nothing_are_an_input_error(draw, blocks, message):
+    with pytest.raises(dd.InputError, match=message):
+        dd.two_sample_test(*draw(14), blocks=blocks, n_permutations=19)
+
+
+def test_blocks_of_copied_rows_are_an_input_error(draw):
+    x, y = (np.repeat(rows, 10, axis=0) for rows in draw(15, 12, 10, 1))
+    with pytest.warns(dd.DensDiffWarning), pytest.raises(dd.InputError, match="copies"):
+        dd.two_sample_test(x, y, blocks=np.arange(220) % 2, n_permutations=19)
+
+
+# --- what the user must see
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, "a", None, True, np.nan])
+def test_a_number_of_permutations_that_is_none_is_an_input_error(draw, value):
+    with pytest.raises(dd.InputError, match="n_permutations must be a whole number, at least 1"):
+        dd.two_sample_test(*draw(16), n_permutations=value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [("tuning", "agregate", "aggregate"), ("tuning", "pool", "pooled"), ("null", "asymptotics", "asymptotic")],
+)
+def test_a_typo_is_answered_with_the_nearest_choice(draw, name, value, hint):
+    with pytest.raises(dd.InputError, match=f"{name} must be one of .*did you mean '{hint}'"):
+        dd.two_sample_test(*draw(16), **{name: value})
+    with pytest.raises(dd.InputError, match=name):
+        dd.two_sample_test(*draw(16), **{name: None})
+
+
+class Stranger:
+    """Has the methods and is no scikit-learn estimator."""
+
+    def fit(self, X, Y):
+        return self
+
+    def predict(self, points):
+        return points
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["lsdd", dd.LSDD, 3, object(), LinearRegression(), LogisticRegression(), Stranger()],
+    ids=lambda model: type(model).__name__,
+)
+def test_a_model_of_the_wrong_kind_is_an_input_error(draw, model):
+    with pytest.raises(dd.InputError, match="model must"):
+        dd.two_sample_test(*draw(17), model=model)
+
+
+@pytest.mark.parametrize("kind", [dd.LSDD, dd.KDEDifference])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("folds", "a"), ("folds", 0), ("folds", 1), ("folds", 2.5), ("standardize", "yes"), ("sigma", 0), ("sigma", -1)],
+)
+def test_parameters_of_the_model_are_checked_as_fit_checks_them(draw, kind, name, value):
+    model = kind(**{name: value})
+    with pytest.raises(dd.InputError, match=name):
+        model.fit(*draw(17))
+    with pytest.raises(dd.InputError, match=name):
+        dd.two_sample_test(*draw(17), model=model, n_permutations=19)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"lam": 0.1},
+        {"solver": "pears"},
+        {"solver": "centers", "n_centers": 0},
+        {"solver": "pairs", "centers": [[0, 0]]},
+    ],
+)
+def test_what_lsdd_refuses_to_fit_is_not_tested_either(draw, parameters):
+    model = dd.LSDD(**parameters)
+    for refused in (model.fit, lambda x, y: dd.two_sample_test(x, y, model=model, n_permutations=19)):
+        with pytest.raises(dd.InputError):
+            refused(*draw(17))
+
+
+def test_too_few_relabellings_for_five_percent_are_told(draw):
+    with pytest.warns(dd.DensDiffWarning, match=r"no p-value below 0\.1 "):
+        found = dd.two_sample_test(*draw(18), n_permutations=9, random_state=0)
+    assert any("0.1" in note for note in found.warnings)
+    assert "note: no p-value below 0.1" in str(found)
+    enough = dd.two_sample_test(*draw(18), n_permutations=19, random_state=0)
+    assert enough.warnings == ()
+
+
+def test_two_rows_against_two_have_six_partitions():
+    x, y = np.array([[0.0], [0.1]]), np.array([[5.0], [5.2]])
+    with pytest.warns(dd.DensDiffWarning):
+        found = dd.two_sample_test(x, y, random_state=0)
+    assert found.pvalue == pytest.approx(2 / 6)  # its mirror image is as large
+    assert found.null == "all partitions"
+    assert any("no p-value below 0.167" in note for note in found.warnings)
+
+
+@each_tuning
+@each_model
+def test_ties_and_constant_columns_are_ordinary_data(model, tuning):
+    random = np.random.default_rng(19)
+    x, y = random.integers(0, 4, size=(25, 2)), random.integers(0, 4, size=(20, 2))
+    with warnings_allowed():
+        tied = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=39)
+        flat = dd.two_sample_test(
+            np.column_stack([x[:, 0], np.full(25, 3)]),
+            np.column_stack([y[:, 0], np.full(20, 3)]),
+            model=model,
+            tuning=tuning,
+            n_permutations=39,
+        )
+    for found in (tied, flat):
+        assert 0.025 <= found.pvalue <= 1
+        assert np.isfinite(found.statistic)
+        assert np.isfinite(found.null_distribution).all()
+
+
+@contextlib.contextmanager
+def warnings_allowed():
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dd.DensDiffWarning)
+        yield
+
+
+@each_tuning
+@each_model
+def test_two_different_constants_are_found_different_and_equal_ones_equal(model, tuning):
+    zeros, ones = np.zeros((12, 1)), np.ones((9, 1))
+    with warnings_allowed():
+        apart = dd.two_sample_test(zeros, ones, model=model, tuning=tuning, n_permutations=99)
+        same = dd.two_sample_test(zeros, 0 * ones, model=model, tuning=tuning, n_permutations=99)
+    assert apart.pvalue == 0.01
+    assert np.isfinite(apart.statistic)
+    assert same.pvalue == 1.0
+
+
+def test_two_constants_are_noted_to_have_no_density():
+    found = dd.two_sample_test(np.zeros(12), np.ones(9), n_permutations=99, random_state=0)
+    assert any("point masses have no density" in note for note in found.warnings)
+
+
+@each_tuning
+@each_model
+@pytest.mark.parametrize("exponent", [660, -660])
+def test_huge_and_tiny_values_have_the_pvalue_of_ordinary_ones(draw, model, tuning, exponent):
+    x, y = draw(20, 20, 16, 1)
+    here = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=39)
+    there = dd.two_sample_test(2.0**exponent * x, 2.0**exponent * y, model=model, tuning=tuning, n_permutations=39)
+    assert there.pvalue == here.pvalue
+    assert there.statistic == pytest.approx(here.statistic * 2.0**-exponent, rel=1e-6)
+
+
+def test_a_statistic_beyond_doubles_is_told(draw):
+    x, y = draw(20, 20, 16, 2)
+    here = dd.two_sample_test(x, y, n_permutations=39, random_state=0)
+    with warnings_allowed():
+        there = dd.two_sample_test(1e200 * x, 1e200 * y, n_permutations=39, random_state=0)
+    assert there.pvalue == here.pvalue
+    assert np.isfinite(there.statistic)
+    assert there.warnings, "the statistic is out of the range of doubles and nothing says so"
+
+
+@each_tuning
+@each_model
+@pytest.mark.parametrize("d", [300, 2000])
+def test_many_columns_still_find_a_clear_difference(model, tuning, d):
+    random = np.random.default_rng(21)
+    x, y = random.normal(size=(12, d)), random.normal(size=(14, d)) + 1.0
+    with warnings_allowed():
+        found = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=39)
+    assert np.isfinite(found.statistic)
+    assert found.pvalue == 1 / 40
+
+
+def test_copied_rows_are_one_observation_each(draw):
+    x, y = draw(22, 12, 10, 1)
+    with pytest.warns(dd.DensDiffWarning):
+        copied = dd.two_sample_test(
+            np.repeat(x, 10, axis=0), np.repeat(y, 10, axis=0), n_permutations=99, random_state=0
+        )
+    once = dd.two_sample_test(x, y, n_permutations=99, random_state=0)
+    assert copied.pvalue == once.pvalue
+    assert (copied.n_x, copied.n_y) == (120, 100)
+    assert copied.warnings
+
+
+# --- the result
+
+
+@each_tuning
+@each_model
+def test_result_is_plain_frozen_data_with_a_receipt(draw, model, tuning):
+    result = dd.two_sample_test(*draw(23, 20, 16, 2), model=model, tuning=tuning, n_permutations=29)
+    found = result.to_dict()
+    assert set(found) == {field.name for field in dataclasses.fields(result)}
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    assert json.loads(result.to_json()) == found
+    assert type(result.statistic) is type(result.pvalue) is float
+    assert pickle.loads(pickle.dumps(result)).to_dict() == found
+    assert (result.n_x, result.n_y, result.seed, result.version) == (20, 16, 0, dd.__version__)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.pvalue = 0.0
+    text = str(result)
+    assert f"p-value     {result.pvalue:.4g}" in text
+    assert "seed 0" in text
+    assert "20 and 16" in text
+    assert 3 <= len(text.splitlines()) <= 8
+
+
+# --- refit
+
+
+def test_folds_belong_to_positions():
+    fold_x, fold_y = np.array([1, 0, 2, 0]), np.array([2, 1, 0])
+    labels = np.array([[True] * 4 + [False] * 3, [False, True, False, True, True, False, True]])
+    found = refitting.folds_of(labels, fold_x, fold_y)
+    for row, folds in zip(labels, found, strict=True):
+        seen_x = seen_y = 0
+        for is_x, fold in zip(row, folds, strict=True):
+            if is_x:
+                assert fold == fold_x[seen_x]
+                seen_x += 1
+            else:
+                assert fold == 3 + fold_y[seen_y]
+                seen_y += 1
+
+
+SIGMAS, LAMS = [2.4, 1.2, 0.6, 0.3], [1.0, 0.1, 0.01]
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(22, 22, 1), (26, 19, 2), (15, 23, 4)])
+def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
+    x, y = draw(24, n, m, d)
+    data, case = case_of(dd.LSDD(SIGMAS, LAMS, solver="pairs", random_state=0), x, y, "refit")
+    inner_x, inner_y, _ = oracle.standardized(x, y)
+    rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
+    np.testing.assert_allclose(testing.pooled_rows(data), rows, atol=1e-12)
+    labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 4)])
+    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.of(labels))
+    models = list(itertools.product(SIGMAS, LAMS))
+    for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
+        parts = rows[row], rows[~row], np.full(n, 1 / n), np.full(m, 1 / m)
+        table = [
+            oracle.filter_scores(*parts, *each, folds.members, (folds.groups_x, folds.groups_y))[0].mean()
+            for each in models
+        ]
+        assert model == pytest.approx(models[int(np.argmin(table))])
+        assert value == pytest.approx(oracle.filter_estimates(*parts, *model)["regularization_corrected"], rel=1e-9)
+        kernel = KernelStatistics(rows, [model], FilterKernel(d))
+        assert value == pytest.approx(kernel.of(row[None])[0, 0] * np.exp(-pairs.log_scale(model[0], d)), rel=1e-9)
+    assert len({tuple(model) for model in chosen}) > 1  # relabellings do choose for themselves
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(22, 22, 1), (26, 19, 2), (15, 23, 4)])
+def test_refit_of_centers_is_cross_validation_by_plain_loops(draw, n, m, d):
+    x, y = draw(25, n, m, d)
+    given = np.concatenate([x, y])[::4]
+    _, case = case_of(dd.LSDD(SIGMAS, LAMS, centers=given, random_state=0), x, y, "refit")
+    inner_x, inner_y, deviation = oracle.standardized(x, y)
+    rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
+    centers = (given - np.concatenate([x, y]).mean(axis=0)) / deviation
+    labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 4)])
+    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.of(labels))
+    models = list(itertools.product(SIGMAS, LAMS))
+    for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
+        parts = rows[row], rows[~row], centers
+        table = [oracle.fold_scores(*parts, *each, folds.groups_x, folds.groups_y).mean() for each in models]
+        assert model == pytest.approx(models[int(np.argmin(table))])
+        assert value == pytest.approx(oracle.estimates(*parts, *model)["regularization_corrected"], rel=1e-8)
+    assert len({tuple(model) for model in chosen}) > 1
+
+
+def plain_likelihood_width(rows, folds, sigmas):
+    """The width with the highest sum of log hold-out densities."""
+    d, totals = rows.shape[1], []
+    for sigma in sigmas:
+        total = 0.0
+        for i, fold in enumerate(folds):
+            train = rows[folds != fold]
+            heights = np.exp(-np.square(train - rows[i]).sum(axis=1) / (2 * sigma**2)) / (2 * np.pi * sigma**2) ** (
+                d / 2
+            )
+            total += np.log(heights.mean())
+        totals.append(total)
+    return sigmas[int(np.argmax(totals))]
+
+
+@pytest.mark.parametrize(("n", "m", "d"), [(22, 22, 1), (26, 19, 2), (15, 23, 3)])
+def test_refit_of_kernel_densities_is_likelihood_cross_validation_by_plain_loops(draw, n, m, d):
+    x, y = draw(26, n, m, d)
+    sigmas = [1.2, 0.9, 0.6, 0.45, 0.3]
+    _, case = case_of(dd.KDEDifference(sigmas, random_state=0), x, y, "refit")
+    inner_x, inner_y, _ = oracle.standardized(x, y)
+    rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
+    labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 6)])
+    values = np.exp(case.statistics.of(labels)[:, 0])
+    widths = []
+    for row, value in zip(labels, values, strict=True):
+        mine, other = rows[row], rows[~row]
+        a = plain_likelihood_width(mine, folds.groups_x, sigmas)
+        b = plain_likelihood_width(other, folds.groups_y, sigmas)
+        widths.append((a, b))
+        expected = sum(
+            sign
+            * (
+                np.exp(-np.square(oracle.distances(left, right)) / (2 * squared)) / (2 * np.pi * squared) ** (d / 2)
+            ).mean()
+            for sign, left, right, squared in (
+                (1, mine, mine, 2 * a**2),
+                (1, other, other, 2 * b**2),
+                (-2, mine, other, a**2 + b**2),
+            )
+        )
+        assert value == pytest.approx(expected, rel=1e-9)
+    assert case.statistics.widths == pytest.approx(widths[0])
+    assert len(set(widths)) > 1
+
+
+@each_model
+def test_refitted_model_of_the_data_is_the_one_reported(draw, model):
+    x, y = draw(27, 20, 16, 1)
+    result = dd.two_sample_test(x, y, model=model, tuning="refit", n_permutations=19)
+    _, case = case_of(model, x, y, "refit", 19)
+    value = np.exp(case.statistics.of(first_n(20, 16)[None])[0, 0])
+    assert result.statistic == pytest.approx(value / np.concatenate([x, y]).std(), rel=1e-9)
+    sigma, lam = case.model(0)
+    assert result.sigma == pytest.approx(sigma)
+    assert result.lam == (None if lam is None else pytest.approx(lam))
+
+
+# --- the asymptotic null
+
+
+@pytest.mark.parametrize("solver", ["auto", "centers"])
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_limit_has_the_pvalue_of_relabellings(solver, d):
+    compared = 0
+    for seed in range(1, 5):
+        random = np.random.default_rng([seed, d])
+        x, y = random.normal(size=(150, d)), random.normal(size=(150, d))
+        y[:, 0] += 0.1 * (seed % 3)
+        model = dd.LSDD(solver=solver, n_centers=100, random_state=0)
+        limit, drawn = (
+            dd.two_sample_test(x, y, model=model, tuning="pooled", null=null, n_permutations=count)
+            for null, count in (("asymptotic", 199), ("permutation", 1999))
+        )
+        assert (limit.null, drawn.null) == ("asymptotic", "permutation")
+        assert limit.statistic == pytest.approx(drawn.statistic, rel=1e-9)
+        if 0.02 <= drawn.pvalue <= 0.8:
+            assert abs(limit.pvalue - drawn.pvalue) < 0.03
+            compared += 1
+    assert compared >= 2
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_limit_of_several_models_has_the_pvalue_of_relabellings(d):
+    for seed in range(5):
+        random = np.random.default_rng([seed, d])
+        x, y = random.normal(size=(150, d)), random.normal(size=(120, d)) + 0.05 * seed
+        limit, drawn = (
+            dd.two_sample_test(x, y, null=null, n_permutations=3999, random_state=0)
+            for null in ("asymptotic", "permutation")
+        )
+        if 0.02 <= drawn.pvalue <= 0.8:
+            # the limit keeps the spread of a narrow kernel's diagonal, which relabellings do not have
+            assert abs(limit.pvalue - drawn.pvalue) < 0.06
+
+
+@pytest.mark.parametrize("tuning", ["aggregate", "pooled"])
+@each_model
+def test_pvalue_of_the_limit_is_never_zero(draw, model, tuning):
+    x, y = draw(28, 60, 50, 2)
+    found = dd.two_sample_test(x + 20, y, model=model, tuning=tuning, null="asymptotic", n_permutations=99)
+    assert 0 < found.pvalue < 0.011
+    assert "limit for large samples" in str(found)
+
+
+def test_identical_samples_have_pvalue_one_in_the_limit(draw):
+    x, _ = draw(29, 40, 5, 1)
+    for tuning in ("aggregate", "pooled"):
+        found = dd.two_sample_test(x, x, tuning=tuning, null="asymptotic", n_permutations=99, random_state=0)
+        assert found.pvalue == pytest.approx(1.0, abs=1e-6)
+
+
+def test_where_no_limit_is_known_it_is_refused(draw):
+    x, y = draw(30)
+    with pytest.raises(dd.InputError, match="not known for blocks; use null='permutation'"):
+        dd.two_sample_test(x, y, null="asymptotic", blocks=np.arange(67) % 5)
+    for model in MODELS.values():
+        with pytest.raises(dd.InputError, match="'refit' tuning; use null='permutation'"):
+            dd.two_sample_test(x, y, model=model, null="asymptotic", tuning="refit")
+
+
+def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatch):
+    x, y = draw(31)
+    assert dd.two_sample_test(x, y, n_permutations=99, random_state=0).null == "permutation"
+    monkeypatch.setattr(testing, "_MOST_WORK", 1.0)
+    for model in MODELS.values():
+        assert dd.two_sample_test(x, y, model=model, n_permutations=99).null == "asymptotic"
+    assert dd.two_sample_test(x, y, null="permutation", n_permutations=99).null == "permutation"
+    assert dd.two_sample_test(x, y, tuning="refit", n_permutations=19).null == "permutation"
+    assert dd.two_sample_test(x, y, blocks=np.arange(67) % 5, n_permutations=99).null == "permutation"
+
+
+def test_the_limit_asked_for_is_given_for_one_column_of_many_rows(draw, monkeypatch):
+    """Cells are a way to permute faster; they must not take away a null that the user asks for."""
+    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    x, y = draw(32, 60, 50, 1)
+    assert dd.two_sample_test(x, y, null="asymptotic", n_permutations=99, random_state=0).null == "asymptotic"
