@@ -1,60 +1,14 @@
-"""Size of the two-sample test in small, with fixed seeds; the known wrong ways must be seen to break it.
+"""Size of the two-sample test in small, with fixed seeds; the known wrong ways must be seen to break it."""
 
-`rejections` and `cells` serve a full run as well: any cell, any number of runs, from any first one.
-"""
+from dataclasses import replace
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-
-import numpy as np
 import pytest
 from scipy.stats import binom
 
 import densdiff as dd
+from tests.calibration.size import ALPHA, DATA, Cell, draw, pvalues, rejections
 
-ALPHA = 0.05
-PERMUTATIONS = 99  # alpha (B + 1) is whole, so the size is alpha and not below it
 CHANCE = 1e-3
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One setting: two samples of one population, and how they are tested."""
-
-    population: str = "normal"
-    d: int = 1
-    n: int = 50
-    m: int = 50
-    tuning: str = "aggregate"
-    null: str = "permutation"
-    solver: str = "auto"
-    permutations: int = PERMUTATIONS
-
-    def __str__(self) -> str:
-        data = f"{self.population}, d = {self.d}, {self.n} and {self.m} rows"
-        return f"{data}: {self.tuning}, {self.null}, {self.solver}"
-
-
-def draw(cell, run):
-    """X and Y, both from the cell's population."""
-    random = np.random.default_rng([run, cell.n, cell.m, cell.d])
-    shape = (cell.n + cell.m, cell.d)
-    rows = random.standard_t(3, size=shape) if cell.population == "t3" else random.normal(size=shape)
-    if cell.population == "tied":
-        rows = np.round(2 * rows) / 2  # about eleven distinct values in a column
-    return rows[: cell.n], rows[cell.n :]
-
-
-def right_way(cell, run):
-    """The library's test."""
-    return dd.two_sample_test(
-        *draw(cell, run),
-        model=dd.LSDD(solver=cell.solver, n_centers=50),
-        tuning=cell.tuning,
-        null=cell.null,
-        n_permutations=cell.permutations,
-        random_state=run,
-    ).pvalue
 
 
 def tuned_on_labels(cell, run):
@@ -71,31 +25,9 @@ def both_counts(cell, run):
     return found.pvalue, float((found.null_distribution >= found.statistic * (1 - 1e-9)).mean())
 
 
-def pvalues(cell, runs, way: Callable = right_way, first=0):
-    """What the way finds in so many runs under the null, (runs,) p-values."""
-    return np.array([way(cell, run) for run in range(first, first + runs)])
-
-
-def rejections(cell, runs, way: Callable = right_way, first=0, alpha=ALPHA):
-    """In how many runs the test rejects at level alpha."""
-    return int((pvalues(cell, runs, way, first) <= alpha).sum())
-
-
 def most(runs, alpha=ALPHA):
     """More rejections than this come about once in a thousand tables if the size is alpha."""
     return int(binom.isf(CHANCE, runs, alpha))
-
-
-DATA = (Cell(), Cell(d=3), Cell("t3"), Cell("tied"), Cell(n=30, m=80))
-MIXED = (Cell("tied", d=3, n=30, m=60), Cell("t3", d=3, n=70, m=30), Cell(d=20))
-
-
-def cells():
-    """Every setting of the full table."""
-    kinds = [(t, n) for t in ("aggregate", "pooled") for n in ("permutation", "asymptotic")] + [
-        ("refit", "permutation")
-    ]
-    return [replace(cell, tuning=tuning, null=null) for tuning, null in kinds for cell in DATA + MIXED]
 
 
 def small():
