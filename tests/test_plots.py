@@ -198,3 +198,68 @@ def test_points_of_a_frame_are_matched_by_name():
     ax = dd.plots.plot_difference(model, points=frame[["b", "a"]])
     assert ax.get_xlabel() == "a"
     assert max(map(abs, ax.get_xlim())) < 10
+
+
+@pytest.fixture(scope="module")
+def lsdd_models():
+    pairs = [gaussian_shift(0.6, d=d, n=n, m=n - 20, random_state=3) for d, n in ((1, 80), (2, 300))]
+    return [LSDD(random_state=0).fit(pair.x, pair.y) for pair in pairs]
+
+
+def test_curve_is_coloured_only_where_the_band_excludes_zero(lsdd_models):
+    points = np.linspace(-1.0, 1.5, 101)
+    ax = plot_difference(lsdd_models[0], points=points)
+    band = lsdd_models[0].confidence_band(points)
+    grey, more_x, more_y = ax.collections[:3]
+    for part, where in ((more_x, band.lower > 0), (more_y, band.upper < 0)):
+        coloured = np.concatenate([path.vertices[:, 0] for path in part.get_paths()])
+        assert coloured.min() == points[where].min()
+        assert coloured.max() == points[where].max()
+    outline = np.concatenate([path.vertices for path in grey.get_paths()])
+    assert outline[:, 1].max() == pytest.approx(band.upper.max())
+    assert outline[:, 1].min() == pytest.approx(band.lower.min())
+    assert "95 % band" in " ".join(drawn_texts(ax))
+    assert "[" in ax.get_title()
+
+
+def test_map_outlines_where_the_band_excludes_zero(lsdd_models):
+    axis = np.linspace(-0.9, 1.4, 25)
+    points = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    ax = plot_difference(lsdd_models[1], points=points)
+    band = lsdd_models[1].confidence_band(points)
+    assert (band.lower > 0).any()
+    assert (band.upper < 0).any()
+    lines = [c for c in ax.collections if list(getattr(c, "levels", [])) == [0.0]]
+    assert len(lines) == 2
+    step = axis[1] - axis[0]
+    for contour, where in zip(lines, (band.lower > 0, band.upper < 0), strict=True):
+        corners = np.concatenate([path.vertices for path in contour.get_paths()])
+        for column in range(2):
+            assert abs(corners[:, column].min() - points[where, column].min()) <= step
+            assert abs(corners[:, column].max() - points[where, column].max()) <= step
+    assert "f is not 0, 95 % band" in " ".join(drawn_texts(ax))
+
+
+def test_level_of_the_band_is_checked_and_shown(lsdd_models):
+    assert "80 % band" in " ".join(drawn_texts(plot_difference(lsdd_models[0], level=0.8)))
+    with pytest.raises(InputError, match="level"):
+        plot_difference(lsdd_models[0], level=80)
+
+
+@pytest.mark.parametrize("null", ["permutation", "asymptotic"])
+def test_null_histogram_holds_every_value_and_marks_the_data(null):
+    pair = gaussian_shift(0.1, n=40, random_state=0)
+    result = dd.two_sample_test(pair.x, pair.y, n_permutations=99, null=null, random_state=0)
+    ax = dd.plots.plot_null(result)
+    grey = [bar for bar in ax.patches if bar.get_facecolor()[:3] == pytest.approx((0.72, 0.72, 0.72))]
+    assert sum(bar.get_height() for bar in grey) == 99
+    beyond = sum(bar.get_height() for bar in ax.patches) - 99
+    assert beyond == (result.null_distribution >= result.statistic).sum()
+    assert ax.lines[0].get_xdata()[0] == result.statistic
+    assert f"p = {result.pvalue:.3g}" in ax.get_title()
+
+
+def test_null_of_equal_values_still_draws():
+    x = np.ones(6)
+    result = dd.two_sample_test(x, x, n_permutations=19, random_state=0)
+    dd.plots.plot_null(result).figure.draw_without_rendering()
