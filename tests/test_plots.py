@@ -237,7 +237,7 @@ def test_map_outlines_where_the_band_excludes_zero(lsdd_models):
         for column in range(2):
             assert abs(corners[:, column].min() - points[where, column].min()) <= step
             assert abs(corners[:, column].max() - points[where, column].max()) <= step
-    assert "f is not 0, 95 % band" in " ".join(drawn_texts(ax))
+    assert "f is not 0, 95 % band" in " ".join(text.get_text() for text in ax.get_legend().get_texts())
 
 
 def test_level_of_the_band_is_checked_and_shown(lsdd_models):
