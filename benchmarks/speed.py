@@ -73,9 +73,7 @@ def against_bare_distances(quick):
 
 
 def against_refits(quick):
-    print(
-        "\nsimultaneous band at 1000 points, 1000 resamples, against as many refits (25 are timed, the rest is arithmetic)"
-    )
+    print("\nsimultaneous band at 1000 points, 1000 resamples, against as many refits (25 of them timed)")
     print(f"{'':44s}{'refits':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
     for n, d in ((200, 1), (200, 5), (2000, 1)):
         pair = dd.datasets.gaussian_shift(0.5, d=d, n=n, random_state=0)
