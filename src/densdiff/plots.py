@@ -251,7 +251,7 @@ def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
         ax.scatter(shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label)
 
 
-class TestedPair(Protocol):
+class NullAndObserved(Protocol):
     """What the picture of a test reads: `TwoSampleResult` has it."""
 
     @property
@@ -267,7 +267,7 @@ class TestedPair(Protocol):
     def null(self) -> str: ...
 
 
-def plot_null(result: TestedPair, *, ax: Axes | None = None) -> Axes:
+def plot_null(result: NullAndObserved, *, ax: Axes | None = None) -> Axes:
     """Draw the null distribution of a two-sample test as a histogram, with the observed statistic.
 
     Parameters

@@ -138,6 +138,8 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
             models = [_pooled_model(estimator, data, drawn)]
         else:
             models = _several(data, rows, centers, inner, lams)
+            if kind == "kernel" and inner is None and lams is None:  # where one more model costs little
+                models.append(_pooled_model(estimator, data, None))
         if centers is not None:
             statistics = CenterStatistics(rows, models, centers)
         elif kind == "cells":
@@ -200,6 +202,7 @@ def _several(
 def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -> Model:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = np.concatenate([data.pair.x, data.pair.y])
+    pooled = pooled[np.lexsort(pooled.T)]  # so that swapping the samples changes nothing
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
     half = len(order) // 2
     model: LSDD = clone(estimator).set_params(random_state=data.seed)
