@@ -101,7 +101,9 @@ class Limit:
         return np.asarray(self.mean + self._unit * varying)
 
     def tail(self, value: float) -> float:
-        """Probability of a statistic at least as large."""
+        """Probability of a statistic at least as large; certain for 0, though the limit may fall a little below."""
+        if value <= 0:
+            return 1.0
         pairs = self.root @ self.root.T
         np.fill_diagonal(pairs, 0.0)
         return resample.mixture_tail(

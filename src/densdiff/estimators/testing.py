@@ -202,7 +202,8 @@ def _several(
 def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -> Model:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = np.concatenate([data.pair.x, data.pair.y])
-    pooled = pooled[np.lexsort(pooled.T)]  # so that swapping the samples changes nothing
+    # in an order of their own, so that swapping the samples changes nothing
+    pooled = np.sort(pooled, axis=0) if pooled.shape[1] == 1 else pooled[np.lexsort(pooled.T)]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
     half = len(order) // 2
     model: LSDD = clone(estimator).set_params(random_state=data.seed)
