@@ -842,7 +842,7 @@ def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
     data, case = case_of(dd.LSDD(SIGMAS, LAMS, solver="pairs", random_state=0), x, y, "refit")
     inner_x, inner_y, _ = oracle.standardized(x, y)
     rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
-    np.testing.assert_allclose(testing.pooled_rows(data), rows, atol=1e-12)
+    np.testing.assert_allclose(data.pooled_rows, rows, atol=1e-12)
     labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 4)])
     chosen, values = case.statistics.choose(labels), np.exp(case.statistics.of(labels))
     models = list(itertools.product(SIGMAS, LAMS))

@@ -53,9 +53,14 @@ class Prepared:
         """The sigmas to search, in inner units, widest first."""
         return kernel.sigma_ladder(self.scaling.apply(self.first_rows(_LADDER_ROWS)))
 
+    @property
+    def pooled_rows(self) -> FloatArray:
+        """The rows of X, then those of Y, in inner units."""
+        return np.concatenate([self.x.rows, self.y.rows])
+
     def pooled_ladder(self) -> FloatArray:
         """The same from pooled rows drawn whatever their labels, for tests."""
-        rows = np.concatenate([self.x.rows, self.y.rows])
+        rows = self.pooled_rows
         return kernel.sigma_ladder(np.unique(rows[selection.draw_rows(self.seed, len(rows), _LADDER_ROWS)], axis=0))
 
     def sigmas(self, grid: FloatArray | None) -> FloatArray:

@@ -225,7 +225,7 @@ class KliepStatistics:
     """Estimated KL divergences of all relabellings, at each sigma or, refitted, at the one each chooses for itself."""
 
     def __init__(self, rows: FloatArray, sizes: tuple[int, int], seed: int, settings: KliepSettings) -> None:
-        self.rows, self.sizes, self.seed, self.settings = rows, sizes, seed, settings
+        self.sizes, self.seed, self.settings = sizes, seed, settings
         self.models: list[Model] = [] if settings.folds else [(float(sigma), np.nan) for sigma in settings.sigmas]
         self.log_scales = np.zeros(max(1, len(self.models)))
         smallest = float(settings.sigmas.min())

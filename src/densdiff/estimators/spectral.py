@@ -116,15 +116,17 @@ class SpectralSolver(FilterKernel):
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
-        level, i = model
-        filters = self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0]
-        return self._filtered(side, level, filters, points)
+        return self._filtered(side, model[0], self._filter(model), points)
 
     def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve under 2F - F^2, (k,)."""
+        filters = self._filter(model)
+        return self._filtered(side, model[0], 2.0 * filters - filters**2, points)
+
+    def _filter(self, model: tuple[int, int]) -> FloatArray:
+        """F of one model at all frequencies, (m,)."""
         level, i = model
-        filters = self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0]
-        return self._filtered(side, level, 2.0 * filters - filters**2, points)
+        return np.asarray(self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0])
 
     def _filtered(self, side: Side, level: int, filters: FloatArray, points: FloatArray) -> FloatArray:
         of = self._of(level)

@@ -4,7 +4,6 @@ Each is quadratic in the labels: with w = (1/n + 1/m)(label - n/N), T = w'Kw. No
 through the relabellings it is given, so a permutation test of any of these is exact.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -217,8 +216,7 @@ class CellStatistics:
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """Of each model."""
         kernel = FilterKernel(1)
-        rows = np.concatenate([self.data.x.rows, self.data.y.rows])
-        chosen = KernelStatistics(rows, self.models, kernel).limits(seed, factor)
+        chosen = KernelStatistics(self.data.pooled_rows, self.models, kernel).limits(seed, factor)
         return [
             Limit(limit.root * np.exp(-0.5 * kernel.log_scale(sigma)), factor)
             for limit, (sigma, _) in zip(chosen, self.models, strict=True)
@@ -226,8 +224,3 @@ class CellStatistics:
 
 
 _CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
-
-
-def statistics_of(statistics: Statistics, chunks: Iterable[BoolArray]) -> FloatArray:
-    """All chunks of relabellings, (k, M)."""
-    return np.concatenate([statistics.of(labels) for labels in chunks])

@@ -40,7 +40,6 @@ from densdiff.estimators.statistics import (
     Model,
     Statistics,
     spread_sigmas,
-    statistics_of,
 )
 
 _KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows may take: some seconds
@@ -57,7 +56,6 @@ class Tested:
     solver: str
     tuning: str
     work: float  # multiplications
-    notes: tuple[str, ...] = ()
     n_centers: int | None = None
 
     @property
@@ -89,11 +87,7 @@ class Tested:
 
     def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
         """Statistics of all relabellings, (k, M)."""
-        return statistics_of(self.statistics, chunks)
-
-
-def pooled_rows(data: Prepared) -> FloatArray:
-    return np.concatenate([data.x.rows, data.y.rows])
+        return np.concatenate([self.statistics.of(labels) for labels in chunks])
 
 
 def checked(estimator: Any) -> LSDD | KDEDifference | KLIEP:
@@ -114,12 +108,12 @@ def tested(
         return _lsdd(estimator, data, tuning, permutations, blocks)
     if isinstance(estimator, KDEDifference):
         return _kde(estimator, data, tuning, permutations)
-    return _kliep(estimator, data, tuning, permutations)
+    return _kliep(estimator, data, tuning)
 
 
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
     sigmas, lams = estimator.checked_grids()
-    rows = pooled_rows(data)
+    rows = data.pooled_rows
     estimator.check_columns(rows.shape[1])
     inner = None if sigmas is None else data.sigmas(sigmas)
     given = inner is not None and lams is not None and len(inner) == len(lams) == 1
@@ -129,7 +123,7 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
     centers = None if drawn is None else _center_kernel(data.scaling.apply(drawn), rows, inner, data.seed)
     statistics: Statistics | CellStatistics
     if tuning == "refit" and not given:
-        statistics = _refitted(estimator, data, rows, centers, inner, lams)
+        statistics = _refitted(data, rows, centers, inner, lams)
         models = []
     else:
         if given and inner is not None and lams is not None:
@@ -215,7 +209,6 @@ def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -
 
 
 def _refitted(
-    estimator: LSDD,
     data: Prepared,
     rows: FloatArray,
     centers: CenterKernel | None,
@@ -236,7 +229,7 @@ def _refitted(
 
 
 def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: int) -> Tested:
-    rows, grid = pooled_rows(data), checks.positive_grid(estimator.sigma, "sigma")
+    rows, grid = data.pooled_rows, checks.positive_grid(estimator.sigma, "sigma")
     inner = None if grid is None else data.sigmas(grid)
     sizes, given = (len(data.x.rows), len(data.y.rows)), inner is not None and len(inner) == 1
     ladder = data.pooled_ladder() if inner is None else inner
@@ -262,8 +255,8 @@ def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float
     return likelihood_width(pooled, groups, np.eye(data.n_folds), ladder)
 
 
-def _kliep(estimator: KLIEP, data: Prepared, tuning: str, permutations: int) -> Tested:
-    rows, grid = pooled_rows(data), checks.positive_grid(estimator.sigma, "sigma")
+def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:
+    rows, grid = data.pooled_rows, checks.positive_grid(estimator.sigma, "sigma")
     inner = None if grid is None else data.sigmas(grid)
     given = inner is not None and len(inner) == 1
     ladder = data.pooled_ladder() if inner is None else inner

@@ -172,7 +172,7 @@ def _asymptotic(
 
 def _result(case: Tested, data: Prepared, values: FloatArray, best: int, p: float, null: str) -> TwoSampleResult:
     sigma, lam = case.model(best)
-    notes = [*data.notes, *case.notes]
+    notes = list(data.notes)
     smallest = 1.0 / len(values)
     if null != "asymptotic" and smallest > _ALPHA:
         notes.append(f"no p-value below {smallest:.3g} can come of {len(values) - 1} relabellings")
