@@ -17,11 +17,13 @@ if TYPE_CHECKING:
         NotFittedError,
         NumericalError,
     )
+    from densdiff.estimators.classifier import LeastSquaresClassifier
     from densdiff.estimators.kde import KDEDifference
     from densdiff.estimators.kliep import KLIEP
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import VERSION as __version__
     from densdiff.estimators.results import Band, DistanceResult
+    from densdiff.questions.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
     from densdiff.questions.distance import l2_distance
     from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
 
@@ -29,14 +31,18 @@ __all__ = [
     "KLIEP",
     "LSDD",
     "Band",
+    "ClassBalance",
+    "ClassBalanceResult",
     "DensDiffError",
     "DensDiffWarning",
     "DistanceResult",
     "InputError",
     "KDEDifference",
+    "LeastSquaresClassifier",
     "MissingExtraError",
     "NotFittedError",
     "NumericalError",
+    "PriorShiftClassifier",
     "TwoSampleResult",
     "__version__",
     "datasets",
@@ -51,6 +57,10 @@ _HOME = {
     "KDEDifference": "estimators.kde",
     "Band": "estimators.results",
     "DistanceResult": "estimators.results",
+    "ClassBalance": "questions.class_balance",
+    "ClassBalanceResult": "questions.class_balance",
+    "PriorShiftClassifier": "questions.class_balance",
+    "LeastSquaresClassifier": "estimators.classifier",
     "l2_distance": "questions.distance",
     "TwoSampleResult": "questions.two_sample",
     "two_sample_test": "questions.two_sample",

@@ -4,22 +4,38 @@ Arrays, lists and data frames become float64 matrices with column names, or an I
 is and what to do. Nothing is estimated here.
 """
 
-from densdiff.checks.parameters import blocks, choice, estimator, flag, fraction, positive_grid, seed, whole
-from densdiff.checks.samples import Pair, centers, pair, points
-from densdiff.checks.wording import warn
+from densdiff.checks.parameters import (
+    blocks,
+    choice,
+    estimator,
+    flag,
+    fraction,
+    label_codes,
+    positive_grid,
+    seed,
+    whole,
+)
+from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points
+from densdiff.checks.wording import came, shown, warn
 
 __all__ = [
+    "LabelledRows",
     "Pair",
     "blocks",
+    "came",
     "centers",
     "choice",
     "estimator",
     "flag",
     "fraction",
+    "label_codes",
+    "labelled",
+    "new_rows",
     "pair",
     "points",
     "positive_grid",
     "seed",
+    "shown",
     "warn",
     "whole",
 ]

@@ -4,6 +4,7 @@ import math
 import numbers
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
@@ -89,20 +90,34 @@ def estimator(value: Any, method: str) -> Any:
     return value
 
 
+def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Sorted distinct labels (K,) of any one kind, and the number of each row's label, (n,)."""
+    series = nw.from_native(value, series_only=True, pass_through=True)
+    labels = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(value)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}")
+    if labels.dtype.kind in "fcOmM":
+        missing = np.array([x is None or bool(x != x) for x in labels.tolist()], dtype=bool)
+        if missing.any():
+            count = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}"
+            raise InputError(f"{name} has {count}, first at row {missing.argmax()}; drop those rows")
+    try:
+        classes, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError(f"{name} must hold labels of one kind, all numbers or all strings") from None
+    return classes, np.asarray(codes, dtype=np.intp)
+
+
 def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
     """Group numbers 0, 1, .. of the pooled rows, (n + m,), from labels of any kind."""
-    labels = np.asarray(value)
-    if labels.ndim != 1 or len(labels) != n + m:
+    _, groups = label_codes(value, "blocks")
+    if len(groups) != n + m:
         raise InputError(
-            f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y; got shape {labels.shape}"
+            f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y; got {len(groups)} labels"
         )
-    try:
-        if (labels != labels).any():
-            raise InputError(f"blocks has a missing label at position {np.flatnonzero(labels != labels)[0]}")
-        _, groups = np.unique(labels, return_inverse=True)
-    except TypeError:
-        raise InputError("blocks must hold labels of one kind, all numbers or all strings") from None
     of_x = np.bincount(groups, np.arange(n + m) < n)
     if ((of_x == 0) | (of_x == np.bincount(groups))).all():
         raise InputError("no block holds rows of both X and Y, so nothing could be exchanged")
-    return np.asarray(groups, dtype=np.intp)
+    return groups

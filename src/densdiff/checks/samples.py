@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.checks.parameters import label_codes
 from densdiff.checks.tables import Table, floats, table_of
 from densdiff.checks.wording import capped, listed, shown, warn
 from densdiff.errors import InputError
@@ -46,8 +47,7 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
             rows = "1 row" if table.shape[0] else "0 rows"
             raise InputError(f"{table.where} has {rows}; each sample needs at least 2 rows")
     x, y = floats(table_x, names, notes, table_y), floats(table_y, names, notes, table_x)
-    x, w_x = _weighted(x, weights_x, "X")
-    y, w_y = _weighted(y, weights_y, "Y")
+    (x, w_x), (y, w_y) = _weighted(x, weights_x, "X", "weights_x"), _weighted(y, weights_y, "Y", "weights_y")
     (n, d), m = x.shape, len(y)
     if d > n + m:
         shapes = f"X {x.shape}, Y {y.shape}"
@@ -111,16 +111,22 @@ def _located(data: Any, names: tuple[str, ...], where: str) -> FloatArray:
     return floats(table, names, [])
 
 
-def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray, FloatArray]:
+def _weighted(sample: FloatArray, weights: Any, where: str, name: str) -> tuple[FloatArray, FloatArray]:
     """The rows of positive weight and their weights."""
     if weights is None:
         return sample, np.broadcast_to(1.0, len(sample))
-    name = f"weights_{where.lower()}"
+    found = row_weights(weights, len(sample), where, name)
+    kept = found > 0
+    return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
+
+
+def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
+    """One weight for each of n rows, none negative, at least two positive and none of them all there is, (n,)."""
     table = table_of(weights, name)
     if len(table.shape) != 1:
         raise InputError(f"{name} has shape {table.shape}; pass it 1-D, one weight for each row of {where}")
-    if table.shape[0] != len(sample):
-        raise InputError(f"{name} has {table.shape[0]} weights, but {where} has {len(sample)} rows")
+    if table.shape[0] != n:
+        raise InputError(f"{name} has {table.shape[0]} weights, but {where} has {n} rows")
     found = floats(table, ("",), [])[:, 0]
     if (found < 0).any():
         row = np.flatnonzero(found < 0)[0]
@@ -133,7 +139,7 @@ def _weighted(sample: FloatArray, weights: Any, where: str) -> tuple[FloatArray,
         raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
     if found.max() >= (1 - 1e-12) * found.sum():
         raise InputError(f"row {found.argmax()} has all but 1e-12 of {name}: that leaves a single row; even them out")
-    return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
+    return found
 
 
 def _varies(x: FloatArray, y: FloatArray) -> bool:
@@ -198,3 +204,51 @@ def _tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int) 
 
 def _numbered(d: int) -> tuple[str, ...]:
     return tuple(f"x{j}" for j in range(d))
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of positive weight with the number of their class; ``classes`` are the sorted labels of all rows given."""
+
+    rows: FloatArray  # (n, d)
+    codes: npt.NDArray[np.intp]  # (n,)
+    weights: FloatArray  # (n,)
+    classes: npt.NDArray[Any]  # (K,)
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def labelled(X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
+    """A table and its labels, at least two classes among them.
+
+    Examples
+    --------
+    >>> both = labelled([[0.0], [1.0], [2.0]], ["b", "a", "b"])
+    >>> both.classes.tolist(), both.codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    notes: list[str] = []
+    table = table_of(X, "X")
+    if y is None:
+        raise InputError("y is None; one label for each row of X is needed")
+    classes, codes = label_codes(y, "y")
+    if len(codes) != table.shape[0]:
+        raise InputError(f"y has {len(codes)} labels, but X has {table.shape[0]} rows")
+    if len(classes) < 2:
+        label = f": {shown(classes[0])}" if len(classes) else ""
+        raise InputError(f"y holds {len(classes)} class{'es' * (not len(classes))}{label}; at least 2 are needed")
+    names = table.names or _numbered(len(table.columns))
+    rows = floats(table, names, notes)
+    weights = (
+        np.ones(len(rows)) if sample_weight is None else row_weights(sample_weight, len(rows), "X", "sample_weight")
+    )
+    kept = weights > 0
+    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes))
+
+
+def new_rows(data: Any, names: tuple[str, ...]) -> FloatArray:
+    """Unlabelled rows (m, d) in the columns of a fitted model, at least two."""
+    found = _located(data, names, "X_new")
+    if len(found) < 2:
+        raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
+    return found

@@ -97,9 +97,9 @@ class KDEDifference(BaseEstimator):
         level = checks.fraction(level, "level")
         (x, wide_x), (y, wide_y) = zip((data.x, data.y), self._inner, strict=True)
         products = [
-            _overlap(x, x, np.sqrt(2.0) * wide_x),
-            _overlap(y, y, np.sqrt(2.0) * wide_y),
-            _overlap(x, y, float(np.hypot(wide_x, wide_y))),
+            overlap(x, x, np.sqrt(2.0) * wide_x),
+            overlap(y, y, np.sqrt(2.0) * wide_y),
+            overlap(x, y, float(np.hypot(wide_x, wide_y))),
         ]  # pairs (value, log factor)
         top = max(log for _, log in products)
         with np.errstate(under="ignore"):
@@ -140,7 +140,7 @@ def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
     return kernel.needs_direct_differences(kernel.radius(rows, points), sigma, rows.shape[1])
 
 
-def _overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
+def overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
     """The integral of the product of two estimates whose squared widths add to sigma^2: value and log factor."""
     values = evaluate(a.rows, b.rows, b.omega, sigma, direct=_direct(a.rows, b.rows, sigma))
     return float(a.omega @ values), -log_peak(sigma, a.rows.shape[1])

@@ -1,0 +1,252 @@
+"""Class balance: error of the estimated priors and of a classifier weighted by them, time and memory, beside QuaPy.
+
+Every row of a table is one method on the same draws of the same rows. The data are not part of the repository: they are
+read from the folder `shared/data/class_balance` beside it. QuaPy's methods have their defaults, logistic regression
+where they need a classifier, and columns in units of the pooled deviation; ours gets the rows as they are.
+"""
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.linear_model import LogisticRegression
+
+import densdiff as dd
+from benchmarks.speed import fastest, line
+
+try:
+    import quadprog  # noqa: F401  EDx needs it, and QuaPy does not install it
+    import quapy
+    from quapy.method import aggregative, non_aggregative
+except ImportError:
+    quapy = None
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "class_balance"
+PAPER = ("australian", "diabetes", "german", "heart")
+BEYOND = ("sonar", "wine", "vehicle", "segment", "digits")
+LABELLED, UNLABELLED = 20, 50
+PRIORS = np.arange(1, 10) / 10
+DEFAULT, EQUAL = "densdiff", "always equal"
+PEERS = ("EDx", "EMQ", "HDy", "KDEyML", "PACC")
+PEERS_BEYOND = ("EDx", "EMQ", "DMy", "KDEyML", "PACC")  # HDy is for two classes, DMy is the same for more
+
+
+def read(name):
+    """Rows (n, d) and classes 0, .., K - 1 (n,), in the sorted order of the labels."""
+    table = np.loadtxt(DATA / f"{name}.csv", delimiter=",", skiprows=1, dtype=str)
+    return table[:, :-1].astype(float), np.unique(table[:, -1], return_inverse=True)[1]
+
+
+def draw(y, counts, random):
+    """Numbers of 20 labelled rows a class, and of counts[c] other rows of each class c without their labels."""
+    rows = [random.permutation(np.flatnonzero(y == c)) for c in range(len(counts))]
+    labelled = np.concatenate([own[:LABELLED] for own in rows])
+    rest = [own[LABELLED : LABELLED + count] for own, count in zip(rows, counts, strict=True)]
+    return labelled, random.permutation(np.concatenate(rest))
+
+
+def paper_draw(number, y, step, run):
+    """The paper's draw, PRIORS[step] being the exact share of the second class; every class has rows enough."""
+    second = round(UNLABELLED * PRIORS[step])
+    return draw(y, (UNLABELLED - second, second), np.random.default_rng([number, step, run]))
+
+
+def dirichlet_draw(number, y, run):
+    """A draw with the prior uniform on the simplex; one that asks for more rows than a class has is drawn again."""
+    random, there = np.random.default_rng([number, run]), np.bincount(y)
+    size = UNLABELLED if len(there) <= 4 else 2 * UNLABELLED
+    while True:
+        counts = random.multinomial(size, random.dirichlet(np.ones(len(there))))
+        if np.all(LABELLED + counts <= there):
+            return draw(y, counts, random)
+
+
+def standardized(x, x_new):
+    """Both in units of the pooled deviation; a constant column stays constant."""
+    pooled = np.vstack([x, x_new])
+    mean, deviation = pooled.mean(axis=0), pooled.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    return (x - mean) / deviation, (x_new - mean) / deviation
+
+
+def from_quapy(name, x, y, x_new):
+    """Priors (K,) by one of QuaPy's methods, in one process and without its warnings."""
+    quapy.environ["N_JOBS"] = 1
+    x, x_new = standardized(x, x_new)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if name == "EDx":
+            quantifier = non_aggregative.EDx()
+        else:
+            quantifier = getattr(aggregative, name)(LogisticRegression(max_iter=10_000))
+        return quantifier.fit(x, y).predict(x_new)
+
+
+def ours(x, y, x_new, model=None):
+    """Priors (K,) by this library."""
+    return dd.ClassBalance(model=model, random_state=0).fit(x, y).predict(x_new)
+
+
+def all_priors(peers, x, y, x_new):
+    """Priors (K,) by every method, by name."""
+    classes = np.max(y) + 1
+    found = {DEFAULT: ours(x, y, x_new), "densdiff, KDEDifference": ours(x, y, x_new, dd.KDEDifference())}
+    found |= {name: from_quapy(name, x, y, x_new) for name in peers if quapy}
+    return found | {EQUAL: np.full(classes, 1 / classes)}
+
+
+def misclassified(priors, x, y, x_new, y_new):
+    """Share of the new rows that the paper's classifier gets wrong when its training rows are weighted to priors."""
+    x, x_new = standardized(x, x_new)
+    weights = (priors / (np.bincount(y) / len(y)))[y]  # (n,)
+    return np.mean(dd.LeastSquaresClassifier().fit(x, y, sample_weight=weights).predict(x_new) != y_new)
+
+
+def paper_run(number, x, y, step, run):
+    """Squared error of the second class's prior by method, and misclassification by the balance weighted to."""
+    labelled, unlabelled = paper_draw(number, y, step, run)
+    rows = x[labelled], y[labelled], x[unlabelled]
+    found = all_priors(PEERS, *rows)
+    balances = {"true balance": np.array([1 - PRIORS[step], PRIORS[step]])}
+    balances |= {name: found[name] for name in (DEFAULT, "EMQ") if name in found}
+    balances["unweighted"] = found[EQUAL]  # the training balance, 20 rows a class
+    wrong = {name: misclassified(priors, *rows, y[unlabelled]) for name, priors in balances.items()}
+    return {name: (priors[1] - PRIORS[step]) ** 2 for name, priors in found.items()}, wrong
+
+
+def beyond_run(number, x, y, run):
+    """Absolute error of the priors, the mean over the classes, by method."""
+    labelled, unlabelled = dirichlet_draw(number, y, run)
+    truth = np.bincount(y[unlabelled], minlength=np.max(y) + 1) / len(unlabelled)
+    found = all_priors(PEERS_BEYOND, x[labelled], y[labelled], x[unlabelled])
+    return {name: np.mean(np.abs(priors - truth)) for name, priors in found.items()}
+
+
+def by_name(rows, shape):
+    return {name: np.reshape([row[name] for row in rows], shape) for name in rows[0]}
+
+
+def standard_error(values):
+    """Standard error of the mean of values (strata, runs), the strata being fixed."""
+    return np.sqrt(values.var(axis=1, ddof=1).mean() / values.size)
+
+
+def table(losses):
+    """Print the mean loss with its standard error by method and data set, and return the columns, "mean" included."""
+    names = next(iter(losses.values()))
+    columns = losses | {"mean": {name: np.concatenate([losses[key][name] for key in losses]) for name in names}}
+    print(f"{'':26s}" + "".join(f"{key:>16s}" for key in columns))
+    for name in names:
+        cells = [f"{by[name].mean():.4f} ({standard_error(by[name]):.4f})" for by in columns.values()]
+        print(f"{name:26s}" + "".join(f"{cell:>16s}" for cell in cells), flush=True)
+    return columns
+
+
+def verdict(columns, rivals):
+    """Print the default's loss over that of the best of the rivals, data set by data set."""
+    best, ratios = [], []
+    for by in columns.values():
+        rival = min((name for name in rivals if name in by), key=lambda name: by[name].mean())
+        ratio = by[DEFAULT].mean() / by[rival].mean()
+        error = standard_error(by[DEFAULT] - ratio * by[rival]) / by[rival].mean()  # the draws are paired
+        best.append(rival)
+        ratios.append(f"{ratio:.3f} ({error:.3f})")
+    print(f"{'densdiff over':26s}" + "".join(f"{cell:>16s}" for cell in best))
+    print(f"{'':26s}" + "".join(f"{cell:>16s}" for cell in ratios))
+
+
+def on_the_papers_sets(runs):
+    squared, wrong = {}, {}
+    for number, key in enumerate(PAPER):
+        cases = [(step, run) for step in range(len(PRIORS)) for run in range(runs)]
+        x, y = read(key)
+        rows = Parallel(n_jobs=-1)(delayed(paper_run)(number, x, y, *case) for case in cases)
+        squared[key], wrong[key] = (by_name(part, (len(PRIORS), runs)) for part in zip(*rows, strict=True))
+    print(f"mean squared error of the prior, {LABELLED} labelled rows a class, {UNLABELLED} unlabelled, ", end="")
+    print(f"priors 0.1, .., 0.9, {runs} runs each (standard error)")
+    columns = table(squared)
+    if quapy:
+        verdict(columns, PEERS)
+    print("\nmisclassification of the unlabelled rows, least squares with Gaussian kernel weighted to the balance of")
+    verdict(table(wrong), ("true balance",))
+
+
+def beyond_the_paper(runs):
+    losses = {}
+    for number, key in enumerate(BEYOND):
+        x, y = read(key)
+        rows = Parallel(n_jobs=-1)(delayed(beyond_run)(number, x, y, run) for run in range(runs))
+        losses[f"{key} ({np.max(y) + 1})"] = by_name(rows, (1, runs))
+    print(f"\nmean absolute error of the priors, {LABELLED} labelled rows a class, {UNLABELLED} unlabelled ", end="")
+    print(f"({2 * UNLABELLED} for more than 4 classes), priors uniform on the simplex, {runs} runs (standard error)")
+    columns = table(losses)
+    if quapy:
+        verdict(columns, PEERS_BEYOND)
+
+
+def time_against_edx(quick):
+    print(f"\nfit and predict, 2 x {LABELLED} labelled rows, {UNLABELLED} unlabelled, against QuaPy's EDx")
+    print(f"{'':44s}{'EDx':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    random, y = np.random.default_rng(0), np.repeat([0, 1], LABELLED)
+    for d in (8, 24):
+        x, x_new = random.standard_normal((2 * LABELLED, d)) + 0.5 * y[:, None], random.standard_normal((UNLABELLED, d))
+        baseline = fastest(lambda rows=(x, y, x_new): from_quapy("EDx", *rows), 20 if quick else 200)
+        line(
+            f"d = {d}",
+            baseline,
+            fastest(lambda rows=(x, y, x_new): ours(*rows), 5 if quick else 50),
+            "below 10",
+            "slower",
+        )
+
+
+# The peak is VmHWM and not ru_maxrss, which a child takes over from its parent.
+MEMORY = """
+import sys
+import numpy as np
+{imports}
+n, random, y = int(sys.argv[1]), np.random.default_rng(0), np.repeat([0, 1], 200)
+x, x_new = random.standard_normal((400, 10)) + 0.5 * y[:, None], random.standard_normal((n, 10))
+
+def peak():
+    return int(next(row for row in open("/proc/self/status") if row.startswith("VmHWM")).split()[1]) // 1024
+
+{new}.fit(x, y).predict(x_new[:100])
+before = peak()
+{new}.fit(x, y).predict(x_new)
+print(peak() - before, peak())
+"""
+
+
+def peak_memory(quick):
+    n = 10_000 if quick else 100_000
+    print(f"\npeak memory, 2 x 200 labelled rows, {n} unlabelled, d = 10 (the rows take {80 * n / 2**20:.1f} MiB)")
+    programs = {DEFAULT: MEMORY.format(imports="import densdiff as dd", new="dd.ClassBalance(random_state=0)")}
+    if quapy:
+        programs["EDx"] = MEMORY.format(imports="from quapy.method.non_aggregative import EDx", new="EDx()")
+    for name, program in programs.items():
+        command = [sys.executable, "-c", program, str(n)]
+        more, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        print(f"{name}: {peak} MiB in all, {more} MiB more than with 100 unlabelled rows", flush=True)
+
+
+def main(quick: bool = False) -> None:
+    if quapy is None:
+        print("QuaPy or quadprog is not installed: its methods are skipped")
+    if DATA.is_dir():
+        on_the_papers_sets(10 if quick else 200)
+        beyond_the_paper(5 if quick else 100)
+    else:
+        print(f"{DATA} is not there: the tables on its data sets are skipped")
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        if quapy:
+            time_against_edx(quick)
+        peak_memory(quick)
+    finally:
+        os.sched_setaffinity(0, cores)

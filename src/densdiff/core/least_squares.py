@@ -1,0 +1,29 @@
+"""Weighted regularized least squares in the space of a kernel, with an intercept, for a path of lam."""
+
+import numpy as np
+
+from densdiff.core.scaling import FloatArray
+
+
+class KernelRidge:
+    """f + c that minimizes sum_i w_i |y_i - c - f(x_i)|^2 + lam t |f|^2, for several lam from one factorization.
+
+    ``gram`` (n, n) is the kernel between the training rows; the weights sum to 1, and t, the mean eigenvalue of the
+    centred gram, makes lam free of units.
+    """
+
+    def __init__(self, gram: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray) -> None:
+        means = gram @ weights  # (n,)
+        root = np.sqrt(weights)
+        centred = (gram - means - means[:, None] + float(weights @ means)) * root * root[:, None]
+        values, vectors = np.linalg.eigh(centred)
+        values = np.maximum(values, 0.0)
+        middle = weights @ targets  # (K,)
+        loads = (vectors.T * root) @ (targets - middle)  # (n, K)
+        shrunk = loads / (values + np.multiply.outer(lams, values.mean() or 1.0)[:, None])[:, :, None]  # (L, n, K)
+        self.dual = (vectors * root[:, None]) @ shrunk  # (L, n, K); columns sum to 0, so the kernel needs no centring
+        self.offset = middle - means @ self.dual  # (L, K)
+
+    def scores(self, cross: FloatArray) -> FloatArray:
+        """Values at rows whose kernel to the training rows is ``cross`` (m, n), (L, m, K)."""
+        return np.asarray(cross @ self.dual + self.offset[:, None])

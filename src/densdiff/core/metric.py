@@ -1,0 +1,69 @@
+"""Metrics learned from labels: linear maps after which distances count what separates the classes.
+
+Rows are in standardized columns with weights that sum to 1; a map L is applied as ``rows @ L``.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.scaling import FloatArray
+
+IntArray = npt.NDArray[np.integer]
+_FLOOR = 0.05  # of the mean variance: a column without spread inside the classes must not count without limit
+
+
+def by_columns(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Each column times sqrt(1 + sqrt(F)), F its ratio of variance between to variance within classes, (d, d)."""
+    means, within = _split(rows, labels, weights)
+    spread = np.diag(_scatter(within, weights, labels))
+    return np.diag(np.sqrt(1.0 + np.sqrt(_ratio(np.square(means), spread, labels))))
+
+
+def by_directions(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """Whitened within the classes, then each axis of the class means times sqrt(1 + F) of that axis, (d, d).
+
+    The covariance within classes is shrunk to a multiple of the identity as Ledoit and Wolf (2004) do.
+    """
+    _, within = _split(rows, labels, weights)
+    values, vectors = np.linalg.eigh(_shrunk(within, weights, labels))
+    white = vectors / np.sqrt(values)
+    means, within = _split(rows @ white, labels, weights)
+    _, axes = np.linalg.eigh(means.T @ means)
+    spread = np.diag(axes.T @ _scatter(within, weights, labels) @ axes)
+    return np.asarray(white @ axes * np.sqrt(1.0 + _ratio(np.square(means @ axes), spread, labels)))
+
+
+def _split(rows: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Class means less their own mean, (K, d), and rows less their class's mean, (n, d)."""
+    totals = np.bincount(labels, weights)
+    indicator = np.equal.outer(np.arange(len(totals)), labels) * weights  # (K, n)
+    means = indicator @ rows / totals[:, None]
+    return means - means.mean(axis=0), rows - means[labels]
+
+
+def _scatter(within: FloatArray, weights: FloatArray, labels: IntArray) -> FloatArray:
+    """Covariance within classes, (d, d), unbiased for equal weights."""
+    n, classes = len(labels), int(labels.max()) + 1
+    return np.asarray((within * weights[:, None]).T @ within * (n / (n - classes)))
+
+
+def _ratio(squares: FloatArray, spread: FloatArray, labels: IntArray) -> FloatArray:
+    """F of each column from squared class means (K, d) and variances within (d,): about 1 if classes are alike."""
+    classes = len(squares)
+    floor = _FLOOR * float(spread.mean()) or 1.0
+    return np.asarray(squares.sum(axis=0) / (classes - 1) * (len(labels) / classes) / (spread + floor))
+
+
+def _shrunk(within: FloatArray, weights: FloatArray, labels: IntArray) -> FloatArray:
+    n, d = within.shape
+    scatter = _scatter(within, weights, labels)
+    level = float(np.trace(scatter)) / d
+    if level == 0:
+        return np.eye(d)
+    squared_norms = np.square(within).sum(axis=1)
+    # sum_i w_i |r_i r_i' - S|^2 without a d x d matrix per row
+    mixed = np.einsum("ij,jk,ik->i", within, scatter, within)
+    spread = float(weights @ (squared_norms**2 - 2.0 * mixed + np.square(scatter).sum()))
+    away = float(np.square(scatter - level * np.eye(d)).sum())
+    share = min(1.0, n * spread / (n - int(labels.max()) - 1) ** 2 / away) if away > 0 else 1.0
+    return np.asarray((1.0 - share) * scatter + share * level * np.eye(d))

@@ -1,0 +1,137 @@
+"""Shares of a mixture: quadratic forms and likelihoods on the simplex, and what noise makes of moment equations."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq, nnls
+
+from densdiff.core.scaling import FloatArray
+
+_PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
+_STEPS = 60
+
+
+def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
+    """The p that minimizes p'Ap - 2 b'p over the simplex, (K,); A is positive semidefinite up to rounding.
+
+    The form is |G p|^2 + const with G = R - t 1' and A = R'R. The shortest G p over the simplex is the solution of
+    min |G y|^2 + (1'y - 1)^2 over y >= 0, divided by its sum: one call of an active-set solver, no penalty to choose.
+    """
+    size = float(np.abs(matrix).max()) or 1.0
+    values, vectors = np.linalg.eigh(matrix / size)
+    values = np.maximum(values, 1e-13 * max(float(values[-1]), 1e-300))
+    root = np.sqrt(values)
+    target = (vectors.T @ vector) / (size * root)
+    columns = (vectors * root).T - target[:, None]  # (K, K)
+    columns /= float(np.abs(columns).max()) or 1.0
+    stacked = np.vstack([columns, np.ones(len(vector))])
+    found, _ = nnls(stacked, np.append(np.zeros(len(vector)), 1.0))
+    return np.asarray(found / found.sum())
+
+
+def likeliest(ratios: FloatArray, weights: FloatArray, prior: float) -> FloatArray:
+    """The p that maximizes sum_i w_i log(r_i'p) + prior sum_c log(p_c + 0.05) over the simplex, (K,).
+
+    ``ratios`` (m, K) are densities of the classes at each row up to a factor of the row. Newton's method, each step
+    a quadratic minimum on the simplex, halved until the objective rises; the objective is concave.
+    """
+    p = np.full(ratios.shape[1], 1.0 / ratios.shape[1])
+
+    def objective(p: FloatArray) -> float:
+        return float(weights @ np.log(ratios @ p) + prior * np.log(p + _PULL).sum())
+
+    height = objective(p)
+    for _ in range(_STEPS):
+        slopes = ratios / (ratios @ p)[:, None]  # (m, K)
+        gradient = weights @ slopes + prior / (p + _PULL)
+        curvature = (slopes * weights[:, None]).T @ slopes + np.diag(prior / (p + _PULL) ** 2)
+        step = quadratic_minimum(curvature, gradient + curvature @ p) - p
+        length = 1.0
+        while length > 1e-6 and objective(p + length * step) < height:
+            length /= 2.0
+        p = np.maximum(p + length * step, 0.0)
+        p /= p.sum()
+        height = objective(p)
+        if float(np.abs(length * step).max()) < 1e-9:
+            break
+    return p
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Equations A p = b that the shares of a mixture solve, and the noise of their two sides.
+
+    Column c of A holds the mean features of class c, b those of the new rows; rows whose features were learned
+    without them, so that both sides are unbiased.
+    """
+
+    matrix: FloatArray  # (K, K)
+    target: FloatArray  # (K,)
+    of_classes: FloatArray  # (K, K, K): covariance of each column of A
+    of_target: FloatArray  # (K, K)
+
+    @property
+    def tangent(self) -> FloatArray:
+        return _tangent(len(self.target))
+
+    def noise(self, p: FloatArray) -> FloatArray:
+        """Covariance of A p - b along the tangent, (K - 1, K - 1)."""
+        total = self.of_target + np.tensordot(np.square(p), self.of_classes, axes=1)
+        along = self.tangent.T @ total @ self.tangent
+        return along + 1e-12 * max(float(np.trace(along)), 1e-300) * np.eye(len(along))
+
+    def standard_errors(self, p: FloatArray) -> FloatArray:
+        """Of each share, (K,), with the spread of the uniform law on the simplex as the most that is possible."""
+        k, tangent = len(p), self.tangent
+        slope = tangent.T @ self.matrix @ tangent
+        information = slope.T @ np.linalg.solve(self.noise(p), slope) + k * (k + 1) * np.eye(k - 1)
+        covariance = tangent @ np.linalg.solve(information, tangent.T)
+        return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))
+
+    def interval(self, c: int, p: FloatArray, quantile: float) -> tuple[float, float]:
+        """Shares of class c that the equations do not refute: Fieller's inversion, the others left free.
+
+        The other shares are those that fit best given p_c = v, a line in v; the misfit on it is divided by the noise
+        at that very point, which is what makes the set wide, or all of [0, 1], when classes can hardly be told apart.
+        """
+        k, tangent = len(p), self.tangent
+        others = np.delete(np.arange(k), c)
+        corner, rest = np.eye(k)[c], (1.0 - np.eye(k)[c]) / (k - 1)
+        free = np.zeros((k, k - 2))  # directions of the other shares among themselves
+        free[others] = _tangent(k - 1)
+        scale = np.linalg.cholesky(self.noise(p))
+        design = np.linalg.solve(scale, tangent.T @ self.matrix)  # (K - 1, K)
+        target = np.linalg.solve(scale, tangent.T @ self.target)
+        line = np.column_stack([rest, corner - rest])  # p = line @ (1, v) + free @ (what fits best)
+        fit = np.linalg.lstsq(design @ free, np.column_stack([target, np.zeros(k - 1)]) - design @ line, rcond=1e-10)[0]
+        line = line + free @ fit
+
+        def misfit(v: float) -> float:
+            shares = line @ (1.0, v)
+            left = tangent.T @ (self.matrix @ shares - self.target)
+            inside = np.maximum(shares, 0.0)
+            return float(left @ np.linalg.solve(self.noise(inside / inside.sum()), left))
+
+        return _accepted(misfit, quantile**2)
+
+
+def _tangent(k: int) -> FloatArray:
+    """An orthonormal basis of the directions whose entries sum to 0, (k, k - 1)."""
+    return np.asarray(np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:])
+
+
+def _accepted(misfit: Callable[[float], float], limit: float) -> tuple[float, float]:
+    """The ends of {v in [0, 1]: misfit(v) <= limit + the least misfit there}, by a grid and bisection."""
+    grid = np.linspace(0.0, 1.0, 201)
+    values = np.array([misfit(float(v)) for v in grid])
+    limit += float(values.min())
+    inside = np.flatnonzero(values <= limit)
+    first, last = int(inside[0]), int(inside[-1])
+
+    def excess(v: float) -> float:
+        return misfit(v) - limit
+
+    low = 0.0 if first == 0 else float(brentq(excess, grid[first - 1], grid[first]))
+    high = 1.0 if last == len(grid) - 1 else float(brentq(excess, grid[last], grid[last + 1]))
+    return low, high

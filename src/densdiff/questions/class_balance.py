@@ -1,0 +1,301 @@
+"""What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
+
+from densdiff import checks
+from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.core.simplex import Moments
+from densdiff.errors import InputError, NotFittedError
+from densdiff.estimators.kde import KDEDifference
+from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd
+from densdiff.estimators.results import Receipt
+
+_APART = 2.0  # standard errors by which the scores of two classes must differ
+_LEAST_WEIGHT = 1e-6  # some classifiers cannot be fitted to a class of weight 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassBalanceResult(Receipt):
+    """The shares of the classes in an unlabelled sample.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels, sorted.
+    priors : array of shape (K,)
+        Estimated share of each class; they sum to 1, and 0 and 1 are possible.
+    standard_errors : array of shape (K,) or None
+        None for `KDEDifference`.
+    intervals : array of shape (K, 2) or None
+        Confidence interval of each share; all of [0, 1] where the classes cannot be told apart.
+    level : float
+        Nominal coverage of each interval.
+    """
+
+    classes: tuple[Any, ...]
+    priors: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64] | None
+    intervals: npt.NDArray[np.float64] | None
+    level: float
+
+    def __str__(self) -> str:
+        labels = [str(label) if isinstance(label, int | float) else checks.shown(label) for label in self.classes]
+        wide = max(map(len, labels))
+        lines = [f"Class balance of {self.n_y} rows, from {self.n_x} labelled rows"]
+        for c, label in enumerate(labels):
+            between = ""
+            if self.intervals is not None:
+                low, high = self.intervals[c]
+                between = f"  [{low:.3f}, {high:.3f}] at {100 * self.level:g} %"
+            lines.append(f"  {label:<{wide}}  {self.priors[c]:.3f}{between}")
+        return "\n".join(lines + self._receipt_lines())
+
+
+class ClassBalance(BaseEstimator):
+    """Estimate the class balance of unlabelled samples from labelled rows.
+
+    Assumes that each class looks the same in both samples and only the shares differ.
+
+    Parameters
+    ----------
+    model : None, LSDD or KDEDifference
+        How densities are compared. None learns a kernel from the labels, which measured best. An `LSDD` is the
+        paper's method, with sigma and lam cross-validated at the estimated balance; it is cloned, and its own
+        ``random_state`` wins if set.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    n_features_in_, feature_names_, seed_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import densdiff as dd
+    >>> random = np.random.default_rng(0)
+    >>> X = np.concatenate([random.normal(0, 1, (50, 2)), random.normal(2, 1, (50, 2))])
+    >>> y = np.repeat(["ill", "well"], 50)
+    >>> new = np.concatenate([random.normal(0, 1, (20, 2)), random.normal(2, 1, (80, 2))])
+    >>> balance = dd.ClassBalance(random_state=0).fit(X, y)
+    >>> balance.predict(new).round(1).tolist()
+    [0.2, 0.8]
+    """
+
+    def __init__(self, *, model: Any = None, random_state: Any = None) -> None:
+        self.model = model
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep labelled rows X (n, d) with labels y; work begins when new rows come, whose scale counts too."""
+        if self.model is not None and not isinstance(self.model, LSDD | KDEDifference):
+            got = f"the class {self.model.__name__}" if isinstance(self.model, type) else type(self.model).__name__
+            raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
+        data = checks.labelled(X, y, sample_weight)
+        counts = np.bincount(data.codes, minlength=len(data.classes))
+        if counts.min() < 2:
+            label = checks.shown(data.classes[counts.argmin()])
+            what = "1 row" if counts.min() else "no row of positive weight"
+            hint = "; is y a number rather than a class?" if np.median(counts) < 2 else ""
+            raise InputError(f"class {label} has {what} in X; each class needs at least 2{hint}")
+        own = None if self.model is None else self.model.random_state
+        self.seed_ = checks.seed(self.random_state if own is None else own)
+        self._data, self._counts = _thinned(data, self.seed_), counts
+        self.classes_ = data.classes
+        self.feature_names_ = data.names
+        self.n_features_in_ = len(data.names)
+        return self
+
+    def predict(self, X_new: Any) -> FloatArray:
+        """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
+        return self._matched(X_new)[0].priors
+
+    def class_weight(self, X_new: Any) -> dict[Any, float]:
+        """Estimated share of each class in ``X_new`` over its share of the labelled rows, for scikit-learn."""
+        weights = self.predict(X_new) / self._shares()
+        return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
+
+    def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
+        """The shares in ``X_new`` with standard errors and confidence intervals."""
+        level = checks.fraction(level, "level")
+        found, n_new = self._matched(X_new)
+        notes = list(self._data.notes)
+        errors = intervals = None
+        if found.moments is None:
+            notes.append("differences of density estimates come without standard errors and intervals")
+        else:
+            moments = found.moments()
+            if alike := _alike(moments, self.classes_):
+                checks.warn(alike, notes)
+            errors = moments.standard_errors(found.priors)
+            intervals = _intervals(moments, found.priors, level, self._counts, n_new)
+        return ClassBalanceResult(
+            classes=tuple(self.classes_.tolist()),
+            priors=found.priors,
+            standard_errors=errors,
+            intervals=intervals,
+            level=level,
+            sigma=found.sigma,
+            lam=found.lam,
+            solver=found.solver,
+            n_centers=found.n_centers,
+            n_x=int(self._counts.sum()),
+            n_y=n_new,
+            seed=self.seed_,
+            tuning=found.tuning,
+            warnings=tuple(notes),
+        )
+
+    def _shares(self) -> FloatArray:
+        """Weighted share of each class in the labelled rows, (K,)."""
+        totals = np.bincount(self._data.codes, self._data.weights)
+        return np.asarray(totals / totals.sum())
+
+    def _matched(self, X_new: Any) -> tuple[Matched, int]:
+        if not hasattr(self, "classes_"):
+            raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
+        data = self._data
+        new = checks.new_rows(X_new, self.feature_names_)
+        omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
+        given = Labelled(data.rows, data.codes, omega)
+        if isinstance(self.model, LSDD):
+            return by_lsdd(clone(self.model).set_params(random_state=self.seed_), given, self._shares(), new), len(new)
+        if isinstance(self.model, KDEDifference):
+            return by_kde(clone(self.model).set_params(random_state=self.seed_), given, new), len(new)
+        even = np.broadcast_to(1.0 / len(new), len(new))
+        _, rows, inner = pooled_scaling(data.rows, new, data.weights / data.weights.sum(), even, True)
+        mixture = LearnedMixture(Labelled(rows, data.codes, omega), self._shares(), inner, self.seed_)
+        return mixture.matched(), len(new)
+
+
+def _thinned(data: checks.LabelledRows, seed: int) -> checks.LabelledRows:
+    """At most some thousand labelled rows, drawn evenly from the classes' own rows."""
+    n = len(data.rows)
+    if n <= MOST_ROWS:
+        return data
+    random, kept = np.random.default_rng([seed, 7]), np.zeros(n, dtype=bool)
+    fair = MOST_ROWS // len(data.classes)
+    for code in range(len(data.classes)):
+        own = np.flatnonzero(data.codes == code)
+        kept[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
+    note = f"{kept.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
+    return checks.LabelledRows(
+        data.rows[kept], data.codes[kept], data.weights[kept], data.classes, data.names, (*data.notes, note)
+    )
+
+
+def _alike(moments: Moments, classes: npt.NDArray[Any]) -> str:
+    """A warning if two classes can hardly be told apart: their mean scores differ by less than two standard errors."""
+    k = len(classes)
+    for a in range(k):
+        for b in range(a):
+            contrast = np.eye(k)[a] - np.eye(k)[b]
+            gap = contrast @ moments.matrix @ contrast
+            error = np.sqrt(contrast @ (moments.of_classes[a] + moments.of_classes[b]) @ contrast)
+            if gap <= _APART * error:
+                pair = f"classes {checks.shown(classes[b])} and {checks.shown(classes[a])}"
+                return f"{pair} can hardly be told apart in these columns: read their intervals, not their shares"
+    return ""
+
+
+def _intervals(
+    moments: Moments, priors: FloatArray, level: float, counts: npt.NDArray[np.intp], n_new: int
+) -> FloatArray:
+    """(K, 2), each wide enough to hold the estimate itself."""
+    quantile = float(student.ppf(0.5 + level / 2, min(int(counts.sum()) - len(counts), n_new - 1)))
+    found = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
+    return np.column_stack([np.minimum(found[:, 0], priors), np.maximum(found[:, 1], priors)])
+
+
+class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier fitted for the class balance of unlabelled rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        Its ``fit`` must take ``sample_weight``; in a pipeline the last step's. It is cloned.
+    balance : ClassBalance, optional
+        Estimates the balance; cloned.
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone
+    balance_ : ClassBalanceResult or None
+        None if no unlabelled rows were given.
+    classes_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import densdiff as dd
+    >>> random = np.random.default_rng(0)
+    >>> X, y = np.concatenate([random.normal(0, 1, 50), random.normal(1, 1, 50)])[:, None], np.repeat([0, 1], 50)
+    >>> new = np.concatenate([random.normal(0, 1, 10), random.normal(1, 1, 90)])[:, None]
+    >>> model = dd.PriorShiftClassifier(LogisticRegression()).fit(X, y, X_unlabeled=new)
+    >>> bool(model.predict(new).mean() > LogisticRegression().fit(X, y).predict(new).mean())
+    True
+    """
+
+    def __init__(self, estimator: Any, balance: Any = None) -> None:
+        self.estimator = estimator
+        self.balance = balance
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
+        if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
+            raise InputError(f"estimator must be a classifier object; got {checks.came(self.estimator)}")
+        balance = ClassBalance() if self.balance is None else self.balance
+        if not isinstance(balance, ClassBalance):
+            raise InputError(f"balance must be a ClassBalance object; got {checks.came(balance)}")
+        self.balance_ = None
+        fitted = clone(self.estimator)
+        if X_unlabeled is None:
+            self.estimator_ = fitted.fit(X, y)
+        else:
+            counted = clone(balance).fit(X, y)
+            self.balance_ = counted.estimate(X_unlabeled)
+            weights = np.maximum(self.balance_.priors / counted._shares(), _LEAST_WEIGHT)
+            codes = checks.label_codes(y, "y")[1]
+            self.estimator_ = fitted.fit(X, y, **{_weight_name(fitted): weights[codes]})
+        self.classes_ = self.estimator_.classes_
+        return self
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.estimator_.n_features_in_)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "estimator_"):
+            raise NotFittedError("this PriorShiftClassifier is not fitted yet; call fit(X, y, X_unlabeled) first")
+        return self.estimator_
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Classes of the rows, (m,)."""
+        return np.asarray(self._fitted().predict(X))
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities of the rows, (m, K), if the classifier has them."""
+        return np.asarray(self._fitted().predict_proba(X))
+
+
+def _weight_name(estimator: Any) -> str:
+    """The argument of ``fit`` that takes row weights."""
+    last, name = estimator, "sample_weight"
+    while isinstance(last, Pipeline):
+        step, last = last.steps[-1]
+        name = f"{step}__{name}"
+    if not has_fit_parameter(last, "sample_weight"):
+        raise InputError(
+            f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted; choose a classifier that does"
+        )
+    return name
