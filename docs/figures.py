@@ -105,6 +105,17 @@ def draw_null():
     save(dd.plots.plot_null(dd.two_sample_test(old, new, random_state=0)).figure, "null.png")
 
 
+def draw_mixture():
+    """Two classes in their estimated shares under the density of new rows, the data of docs/guide_balance.md."""
+    random = np.random.default_rng(0)
+
+    def patients(well, ill):
+        return np.concatenate([random.normal([0, 0], 1, (well, 2)), random.normal([2, 1], 1, (ill, 2))])
+
+    balance = dd.ClassBalance(random_state=0).fit(patients(60, 60), np.repeat(["well", "ill"], 60))
+    save(dd.plots.plot_mixture(balance, patients(160, 40)).figure, "mixture.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -190,5 +201,6 @@ if __name__ == "__main__":
         draw_intervals()
         draw_bands()
         draw_null()
+        draw_mixture()
         draw_filter()
         draw_radial_kernel()

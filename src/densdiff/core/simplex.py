@@ -4,12 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq, nnls
+from scipy.optimize import nnls
 
 from densdiff.core.scaling import FloatArray
 
 _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
 _STEPS = 60
+_GRID = 201
 
 
 def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
@@ -76,10 +77,11 @@ class Moments:
         return _tangent(len(self.target))
 
     def noise(self, p: FloatArray) -> FloatArray:
-        """Covariance of A p - b along the tangent, (K - 1, K - 1)."""
+        """Covariance of A p - b along the tangent for shares (.., K), (.., K - 1, K - 1)."""
         total = self.of_target + np.tensordot(np.square(p), self.of_classes, axes=1)
         along = self.tangent.T @ total @ self.tangent
-        return along + 1e-12 * max(float(np.trace(along)), 1e-300) * np.eye(len(along))
+        floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), 1e-300)
+        return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
 
     def standard_errors(self, p: FloatArray) -> FloatArray:
         """Of each share, (K,), with the spread of the uniform law on the simplex as the most that is possible."""
@@ -107,11 +109,12 @@ class Moments:
         fit = np.linalg.lstsq(design @ free, np.column_stack([target, np.zeros(k - 1)]) - design @ line, rcond=1e-10)[0]
         line = line + free @ fit
 
-        def misfit(v: float) -> float:
-            shares = line @ (1.0, v)
-            left = tangent.T @ (self.matrix @ shares - self.target)
+        def misfit(v: FloatArray) -> FloatArray:
+            shares = line[:, 0] + np.multiply.outer(v, line[:, 1])  # (.., K)
+            left = (shares @ self.matrix.T - self.target) @ tangent  # (.., K - 1)
             inside = np.maximum(shares, 0.0)
-            return float(left @ np.linalg.solve(self.noise(inside / inside.sum()), left))
+            noise = self.noise(inside / inside.sum(axis=-1, keepdims=True))
+            return np.asarray((left * np.linalg.solve(noise, left[..., None])[..., 0]).sum(axis=-1))
 
         return _accepted(misfit, quantile**2)
 
@@ -121,17 +124,21 @@ def _tangent(k: int) -> FloatArray:
     return np.asarray(np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:])
 
 
-def _accepted(misfit: Callable[[float], float], limit: float) -> tuple[float, float]:
-    """The ends of {v in [0, 1]: misfit(v) <= limit + the least misfit there}, by a grid and bisection."""
-    grid = np.linspace(0.0, 1.0, 201)
-    values = np.array([misfit(float(v)) for v in grid])
+def _accepted(misfit: Callable[[FloatArray], FloatArray], limit: float) -> tuple[float, float]:
+    """The ends of {v in [0, 1]: misfit(v) <= limit + the least misfit there}, each found on ever finer grids."""
+    grid = np.linspace(0.0, 1.0, _GRID)
+    values = misfit(grid)
     limit += float(values.min())
     inside = np.flatnonzero(values <= limit)
-    first, last = int(inside[0]), int(inside[-1])
 
-    def excess(v: float) -> float:
-        return misfit(v) - limit
+    def end(outside: int, within: int) -> float:
+        if not 0 <= outside < _GRID:
+            return float(grid[within])
+        low, high = grid[outside], grid[within]
+        for _ in range(3):
+            finer = np.linspace(low, high, _GRID)
+            first = int(np.argmax(misfit(finer) <= limit))
+            low, high = finer[max(first - 1, 0)], finer[first]
+        return float(high)
 
-    low = 0.0 if first == 0 else float(brentq(excess, grid[first - 1], grid[first]))
-    high = 1.0 if last == len(grid) - 1 else float(brentq(excess, grid[last], grid[last + 1]))
-    return low, high
+    return end(inside[0] - 1, inside[0]), end(inside[-1] + 1, inside[-1])

@@ -7,7 +7,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from densdiff import checks
@@ -76,6 +75,8 @@ class ClassBalance(BaseEstimator):
     Attributes
     ----------
     classes_ : array of shape (K,)
+    samples_ : tuple of arrays of shape (n_c, d)
+        The labelled rows of each class.
     n_features_in_, feature_names_, seed_
 
     Examples
@@ -111,6 +112,7 @@ class ClassBalance(BaseEstimator):
         self.seed_ = checks.seed(self.random_state if own is None else own)
         self._data, self._counts = _thinned(data, self.seed_), counts
         self.classes_ = data.classes
+        self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
         self.feature_names_ = data.names
         self.n_features_in_ = len(data.names)
         return self
@@ -211,7 +213,7 @@ def _intervals(
     moments: Moments, priors: FloatArray, level: float, counts: npt.NDArray[np.intp], n_new: int
 ) -> FloatArray:
     """(K, 2), each wide enough to hold the estimate itself."""
-    quantile = float(student.ppf(0.5 + level / 2, min(int(counts.sum()) - len(counts), n_new - 1)))
+    quantile = float(student.ppf(0.5 + level / 2, min(int(counts.min()), n_new) - 1))
     found = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
     return np.column_stack([np.minimum(found[:, 0], priors), np.maximum(found[:, 1], priors)])
 
@@ -291,7 +293,7 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
 def _weight_name(estimator: Any) -> str:
     """The argument of ``fit`` that takes row weights."""
     last, name = estimator, "sample_weight"
-    while isinstance(last, Pipeline):
+    while isinstance(getattr(last, "steps", None), list):  # a pipeline, whose class is costly to import
         step, last = last.steps[-1]
         name = f"{step}__{name}"
     if not has_fit_parameter(last, "sample_weight"):

@@ -1,8 +1,4 @@
-"""Pictures of fitted models with matplotlib, which is imported when a picture is asked for.
-
-Everything is read from attributes of the model; nothing is estimated here. Figures are made without pyplot:
-no window opens, and no backend or other global setting changes.
-"""
+"""The density difference as a curve or a map."""
 
 from __future__ import annotations
 
@@ -13,19 +9,23 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.errors import InputError, MissingExtraError, NotFittedError
+from densdiff.errors import InputError, NotFittedError
+from densdiff.plots.canvas import (
+    DARK_X,
+    DARK_Y,
+    LARGEST_RUG,
+    MORE_X,
+    MORE_Y,
+    FloatArray,
+    drawn_range,
+    new_axes,
+    plain_label,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = npt.NDArray[np.float64]
-
-# Blue and vermillion of Okabe and Ito: told apart with every kind of colour vision, and in grey print.
-MORE_X, MORE_Y = "#0072B2", "#D55E00"
-DARK_X, DARK_Y = "#00334F", "#6B2F00"
-LARGEST_RUG = 300
 MOST_MARKERS = 1000
-LONGEST_LABEL = 48
 
 
 class FittedDifference(Protocol):
@@ -83,7 +83,7 @@ def plot_difference(
         raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
     checks.fraction(level, "level")
     rows = None if points is None else _rows(points, model.feature_names_)
-    ax = _new_axes() if ax is None else ax
+    ax = new_axes() if ax is None else ax
     if d == 1:
         _draw_curve(ax, model, rows, level)
     else:
@@ -113,14 +113,6 @@ def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[
     return found.lower, found.upper
 
 
-def _new_axes() -> Axes:
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingExtraError('pictures need matplotlib: pip install "densdiff[plot]"') from error
-    return Figure(figsize=(6.4, 4.2), layout="constrained", facecolor="white").subplots()
-
-
 def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
     rows, d = checks.points(points, names), len(names)
     if len(rows) < d + 1:
@@ -130,29 +122,10 @@ def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
     return rows
 
 
-def _label(name: str) -> str:
-    """Make a column name one short line of plain text: no mathtext, no control characters."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
-    text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
-    return text.replace("$", r"\$")
-
-
-def _span(values: FloatArray) -> tuple[float, float]:
-    """Range to draw: the central 99.9 percent of the values, without a few far outliers, padded."""
-    low, high = np.quantile(values, 0.0005, method="lower"), np.quantile(values, 0.9995, method="higher")
-    q05, q95 = np.quantile(values, [0.05, 0.95])
-    if q95 > q05:
-        low, high = max(low, q05 - 5 * (q95 - q05)), min(high, q95 + 5 * (q95 - q05))
-        kept = values[(values >= low) & (values <= high)]
-        low, high = kept.min(), kept.max()
-    pad = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
-    return float(low - pad), float(high + pad)
-
-
 def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None, level: float) -> None:
     pooled = np.concatenate(model.samples_)[:, 0]
     if rows is None:
-        low, high = _span(pooled)
+        low, high = drawn_range(pooled)
         # Quantiles refine the even grid where the data are dense, which is where f can be narrow.
         knots = np.quantile(pooled, np.linspace(0, 1, 201))
         grid = np.union1d(np.linspace(low, high, 401), knots[(knots > low) & (knots < high)])
@@ -175,7 +148,7 @@ def _draw_curve(ax: Axes, model: FittedDifference, rows: FloatArray | None, leve
     top, bottom = max(float(upper.max()), 0.0), min(float(lower.min()), 0.0)
     height = (top - bottom) or 1.0
     ax.set_ylim(bottom - 0.38 * height, top + 0.38 * height)
-    ax.set_xlabel(_label(model.feature_names_[0]))
+    ax.set_xlabel(plain_label(model.feature_names_[0]))
     ax.set_ylabel("f = p - q")
 
 
@@ -219,7 +192,7 @@ def _draw_map(ax: Axes, model: FittedDifference, rows: FloatArray | None, level:
     outlines: Callable[..., Any] = ax.tricontour
     shape: tuple[int, ...] = (-1,)
     if rows is None:
-        axes = [np.linspace(*_span(column), 101) for column in np.concatenate(model.samples_).T]
+        axes = [np.linspace(*drawn_range(column), 101) for column in np.concatenate(model.samples_).T]
         rows = np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
         shape, contours, outlines = (101, 101), ax.contourf, ax.contour
     places, f = [column.reshape(shape) for column in rows.T], model.predict(rows).reshape(shape)
@@ -239,8 +212,8 @@ def _draw_map(ax: Axes, model: FittedDifference, rows: FloatArray | None, level:
     ax.set_xlim(float(np.min(places[0])), float(np.max(places[0])))
     ax.set_ylim(float(np.min(places[1])), float(np.max(places[1])))
     ax.figure.colorbar(filled, ax=ax, label="f = p - q", ticks=MaxNLocator(8))
-    ax.set_xlabel(_label(model.feature_names_[0]))
-    ax.set_ylabel(_label(model.feature_names_[1]))
+    ax.set_xlabel(plain_label(model.feature_names_[0]))
+    ax.set_ylabel(plain_label(model.feature_names_[1]))
 
 
 def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
@@ -249,61 +222,3 @@ def _draw_markers(ax: Axes, samples: tuple[FloatArray, FloatArray]) -> None:
         size = f"{'n' if name == 'X' else 'm'} = {len(sample)}"
         label = f"{name}, {size}" if len(shown) == len(sample) else f"{name}, {size}, {len(shown)} shown"
         ax.scatter(shown[:, 0], shown[:, 1], s=10, marker=marker, color=color, alpha=0.5, linewidths=0, label=label)
-
-
-class NullAndObserved(Protocol):
-    """What the picture of a test reads: `TwoSampleResult` has it."""
-
-    @property
-    def statistic(self) -> float: ...
-
-    @property
-    def pvalue(self) -> float: ...
-
-    @property
-    def null_distribution(self) -> FloatArray: ...
-
-    @property
-    def null(self) -> str: ...
-
-
-def plot_null(result: NullAndObserved, *, ax: Axes | None = None) -> Axes:
-    """Draw the null distribution of a two-sample test as a histogram, with the observed statistic.
-
-    Parameters
-    ----------
-    result : TwoSampleResult
-    ax : matplotlib Axes, optional
-        Where to draw; a new figure without ``pyplot`` by default.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Examples
-    --------
-    >>> import densdiff as dd
-    >>> pair = dd.datasets.gaussian_shift(0.3, n=40, random_state=0)
-    >>> ax = dd.plots.plot_null(dd.two_sample_test(pair.x, pair.y, n_permutations=99, random_state=0))
-    >>> ax.get_xlabel()
-    'statistic'
-    """
-    ax = _new_axes() if ax is None else ax
-    values = np.asarray(result.null_distribution, dtype=np.float64)
-    ends = np.array([*values, result.statistic])
-    low, high = float(ends.min()), float(ends.max())
-    pad = 0.03 * (high - low) or 0.5 * abs(high) or 0.5
-    edges = np.linspace(low - pad, high + pad, 61).tolist()
-    beyond = values >= result.statistic
-    words = {"permutation": "random relabellings", "all partitions": "partitions, all there are"}
-    label = f"{len(values)} {words.get(result.null, 'draws from the limit')}"
-    ax.hist(values, edges, color="0.72", label=label)
-    if beyond.any():
-        ax.hist(values[beyond], edges, color=MORE_Y, alpha=0.8, label="of these at least as large")
-    ax.axvline(result.statistic, color=MORE_X, lw=2.0, label="the data")
-    ax.set_xlim(edges[0], edges[-1])
-    ax.set_xlabel("statistic")
-    ax.set_ylabel("count")
-    ax.set_title(f"p = {result.pvalue:.3g}", fontsize="medium")
-    ax.legend(frameon=False, fontsize="small")
-    return ax

@@ -1,0 +1,11 @@
+"""Pictures of fitted models and results with matplotlib, which is imported when a picture is asked for.
+
+Everything is read from attributes; nothing is estimated here. Figures are made without pyplot: no window opens, and no
+backend or other global setting changes.
+"""
+
+from densdiff.plots.difference import plot_difference
+from densdiff.plots.mixture import plot_mixture
+from densdiff.plots.null import plot_null
+
+__all__ = ["plot_difference", "plot_mixture", "plot_null"]

@@ -1,0 +1,48 @@
+"""The canvas of every picture: a figure without pyplot, colours, column names as plain text, the range to draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = npt.NDArray[np.float64]
+
+# Blue and vermillion of Okabe and Ito: told apart with every kind of colour vision, and in grey print.
+MORE_X, MORE_Y = "#0072B2", "#D55E00"
+DARK_X, DARK_Y = "#00334F", "#6B2F00"
+LARGEST_RUG = 300
+LONGEST_LABEL = 48
+
+
+def new_axes() -> Axes:
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError as error:
+        raise MissingExtraError('pictures need matplotlib: pip install "densdiff[plot]"') from error
+    return Figure(figsize=(6.4, 4.2), layout="constrained", facecolor="white").subplots()
+
+
+def plain_label(name: str) -> str:
+    """Make a column name one short line of plain text: no mathtext, no control characters."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(name))
+    text = text if len(text) <= LONGEST_LABEL else text[: LONGEST_LABEL - 1] + "…"
+    return text.replace("$", r"\$")
+
+
+def drawn_range(values: FloatArray) -> tuple[float, float]:
+    """Range to draw: the central 99.9 percent of the values, without a few far outliers, padded."""
+    low, high = np.quantile(values, 0.0005, method="lower"), np.quantile(values, 0.9995, method="higher")
+    q05, q95 = np.quantile(values, [0.05, 0.95])
+    if q95 > q05:
+        low, high = max(low, q05 - 5 * (q95 - q05)), min(high, q95 + 5 * (q95 - q05))
+        kept = values[(values >= low) & (values <= high)]
+        low, high = kept.min(), kept.max()
+    pad = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
+    return float(low - pad), float(high + pad)
