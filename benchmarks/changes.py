@@ -1,0 +1,416 @@
+"""Changes found in real series with known changes, beside ruptures and claspy, and what a score of a series costs.
+
+The series are read from ../shared/data/changes, beside the repository, and a set that is not there is skipped. Every
+method gets the same standardized columns and one fixed setting for all series of a set. The peers need an older NumPy,
+so they run in a virtual environment of their own, made once in the user's cache, in one process and on one thread;
+seconds are those of the computation over all series of a set. "3 log n": the penalty of a change. "number known": the
+peer is told how many changes there are, which no user knows.
+"""
+
+import csv
+import json
+import os
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
+from typing import NamedTuple
+
+import numpy as np
+
+import densdiff as dd
+from benchmarks.peers import INSTALL_SECONDS, Skipped, call
+from benchmarks.speed import fastest, line
+from densdiff import metrics
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
+PEERS = ("ruptures==1.1.10", "claspy==0.2.8")
+RUN_SECONDS = 7200
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+OURS = "densdiff"
+NOISES = {"MAH_clean": "clean", "MAH_N1_SNR20": "20 dB", "MAH_N1_SNR15": "15 dB"}
+PUBLISHED_ON_HASC = ("binseg", "mssa_mw", "bocpdms")
+PUBLISHED_ON_TURING = ("amoc", "binseg", "pelt", "bocpd", "zero")
+
+# Pelt takes no number of changes; KernelCPD with the linear kernel minimizes the same cost for a given number, exactly,
+# and with the rbf kernel and a penalty it is Pelt on that cost. Pelt and Binseg with the rbf cost themselves are left
+# out: going by their growth up to 2,000 samples, one sequence of 12,000 would take them a quarter of an hour or more.
+# A method that fails on a series has found nothing there. One process serves all sets, because claspy compiles for more
+# than a minute in each.
+PROGRAM = """
+import json, sys, time, warnings
+import numpy as np
+import ruptures
+from claspy.segmentation import BinaryClaSPSegmentation
+warnings.simplefilter("ignore")
+
+def penalized(method):
+    return lambda z, k: method(z).fit(z).predict(pen=3 * np.log(len(z)))
+
+def counted(method):
+    return lambda z, k: method(z).fit(z).predict(n_bkps=k) if k else []
+
+def claspy(z, k):
+    return BinaryClaSPSegmentation(n_jobs=1).fit_predict(z)
+
+def methods(width):
+    searches = {
+        "Pelt, l2": lambda z: ruptures.Pelt(model="l2"),
+        "Binseg, l2": lambda z: ruptures.Binseg(model="l2"),
+        "Window, l2": lambda z: ruptures.Window(width=min(width, len(z) // 2), model="l2"),
+        "Window, rbf": lambda z: ruptures.Window(width=min(width, len(z) // 2), model="rbf"),
+        "KernelCPD, rbf": lambda z: ruptures.KernelCPD(kernel="rbf"),
+    }
+    exact = lambda z: ruptures.KernelCPD(kernel="linear")
+    for name, search in searches.items():
+        yield name + ", 3 log n", penalized(search)
+        yield name + ", number known", counted(exact if name == "Pelt, l2" else search)
+    yield "claspy", claspy
+
+claspy(np.random.default_rng(0).standard_normal((500, 2)), 0)
+for order in sys.stdin:
+    path, width = json.loads(order)
+    with np.load(path) as store:
+        numbers = store["numbers"]
+        series = [store[f"series{i}"] for i in range(len(numbers))]
+    for name, method in methods(width):
+        found, failed, start = [], 0, time.perf_counter()
+        for z, k in zip(series, numbers):
+            try:
+                found.append([int(t) for t in method(z, int(k)) if 0 < t < len(z)])
+            except Exception:
+                found.append([])
+                failed += 1
+        seconds = time.perf_counter() - start
+        print(json.dumps(dict(name=name, found=found, failed=failed, seconds=seconds)), flush=True)
+    print("null", flush=True)
+"""
+# The peak is VmHWM and not ru_maxrss, which a child takes over from its parent.
+WINDOW = """
+import json, sys, time
+import numpy as np
+import ruptures
+n, width, jump = map(int, sys.argv[1:])
+z = np.random.default_rng(0).standard_normal((n, 3))
+
+def peak():
+    return int(next(row for row in open("/proc/self/status") if row.startswith("VmHWM")).split()[1]) / 1024
+
+ruptures.Window(width=width, model="rbf").fit(z[:300])
+before, start = peak(), time.perf_counter()
+ruptures.Window(width=width, model="rbf", jump=jump).fit(z)
+print(json.dumps(dict(seconds=time.perf_counter() - start, memory=peak() - before)))
+"""
+
+
+class Series(NamedTuple):
+    name: str
+    values: np.ndarray  # (T, d)
+    truth: object  # changes, or {annotator: changes}
+    number: int  # of changes, for the peers that are told
+
+
+class Run(NamedTuple):
+    found: list  # changes of each series
+    seconds: float
+    failed: int
+
+
+# -- the data sets ---------------------------------------------------------------------------------------------------
+
+
+def labels(folder):
+    path = DATA / folder / "labels.json"
+    if not path.exists():
+        raise Skipped(f"no {path}")
+    return json.loads(path.read_text())
+
+
+def table(folder, name, columns=None):
+    return np.genfromtxt(DATA / folder / f"{name}.csv", delimiter=",", skip_header=1, ndmin=2, usecols=columns)
+
+
+def plain(folder, start="", columns=None):
+    """Series with one list of changes each, those whose name begins with `start`."""
+    named = {name: label["change_points"] for name, label in labels(folder).items() if name.startswith(start)}
+    return [Series(name, table(folder, name, columns), truth, len(truth)) for name, truth in named.items()]
+
+
+def turing():
+    """Missing values (2 of 105 in uk_coal_employ) are interpolated; the number is the annotators' mean, rounded."""
+    series = []
+    for name, label in labels("tcpd").items():
+        truth = {who: sorted(marked) for who, marked in label["annotations"].items()}
+        values = table("tcpd", name)
+        for column in values.T:
+            gap = np.isnan(column)
+            column[gap] = np.interp(np.flatnonzero(gap), np.flatnonzero(~gap), column[~gap])
+        series.append(Series(name, values, truth, round(np.mean([len(marked) for marked in truth.values()]))))
+    return series
+
+
+def speech():
+    """Log energy at 100 Hz; onsets as marked by users of the corpus, starts and ends from the energy when clean."""
+    series = []
+    for name, label in labels("censrec1c_mah").items():
+        bounds = np.array(label["speech_intervals_100hz"])
+        truth = {"onsets": [t // 8 for t in label["onsets_800hz"]], "starts": bounds[:, 0], "ends": bounds[:, 1]}
+        series.append(Series(name, table("censrec1c_mah", f"{name}_logenergy100hz"), truth, bounds.size))
+    return series
+
+
+def standardized(values):
+    spread = values.std(axis=0)
+    return (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+
+
+# -- the methods -----------------------------------------------------------------------------------------------------
+
+
+def ours(series, window, model=None):
+    """This library's changes, the one place that calls it; KLIEP's score is the same call with ``model=dd.KLIEP()``."""
+    return dd.detect_changes(series, window=window, model=model, random_state=0).changes.tolist()
+
+
+def our_runs(series, window):
+    if not hasattr(dd, "detect_changes"):
+        print("densdiff.detect_changes does not exist yet: peers alone")
+        return {}
+    start = time.perf_counter()
+    found = [ours(one.values, window) for one in series]
+    return {OURS: Run(found, time.perf_counter() - start, 0)}
+
+
+def peers_python():
+    """The interpreter of the peers' environment, which is made and filled if it is not there yet."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = cache / "densdiff-benchmarks" / "-".join(PEERS).replace("==", "-")
+    python, ready = home / "bin" / "python", home / "ready"
+    if not ready.exists():
+        print(f"installing {', '.join(PEERS)} into an environment of their own", flush=True)
+        try:
+            venv.create(home, with_pip=True, clear=True)
+        except (OSError, CalledProcessError) as error:
+            raise Skipped(f"making their environment: {error}") from error
+        call([python, "-m", "pip", "install", "--quiet", *PEERS], INSTALL_SECONDS, "installing them")
+        ready.touch()
+    return python
+
+
+class Peers:
+    """The process that runs the peers, set after set; without an interpreter it has no results."""
+
+    def __init__(self, python):
+        self.process = None
+        if python is not None:
+            command = [python, "-c", PROGRAM]
+            self.process = Popen(
+                command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=os.environ | ONE_THREAD
+            )
+
+    def __call__(self, series, window):
+        """Changes on all series: {method: Run}. Window gets our two windows as its width, its default 100 for auto."""
+        if self.process is None:
+            return {}
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "series.npz"
+            arrays = {f"series{i}": standardized(one.values) for i, one in enumerate(series)}
+            np.savez(path, numbers=[one.number for one in series], **arrays)
+            print(json.dumps([str(path), 100 if window == "auto" else 2 * window]), file=self.process.stdin, flush=True)
+            runs = {}
+            for text in self.process.stdout:
+                row = json.loads(text)
+                if row is None:
+                    return runs
+                runs[row["name"]] = Run(row["found"], row["seconds"], row["failed"])
+        self.process = None
+        print("the peers' process ended early")
+        return runs
+
+    def close(self):
+        if self.process is not None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+# -- the tables ------------------------------------------------------------------------------------------------------
+
+
+def show(runs, score, heads):
+    """One row a method: its scores under the heads, its seconds, and how often it failed."""
+    print(f"{'':32s}" + "".join(f"{head:>14s}" for head in heads) + f"{'seconds':>10s}")
+    for name, run in runs.items():
+        seconds = f"{run.seconds:10.1f}" if run.seconds == run.seconds else f"{'':10s}"
+        failed = f"   failed on {run.failed} series" if run.failed else ""
+        print(f"{name:32s}" + "".join(f"{cell:>14s}" for cell in score(run)) + seconds + failed, flush=True)
+
+
+def agreement(series, margins):
+    """Mean F1 at each margin and mean covering, as cells of the table."""
+
+    def score(run):
+        pairs = list(zip(series, run.found, strict=True))
+        rows = [np.mean([metrics.change_f1(one.truth, found, margin) for one, found in pairs]) for margin in margins]
+        rows.append(np.mean([metrics.covering(one.truth, found, len(one.values)) for one, found in pairs]))
+        return [f"{value:.3f}" for value in rows]
+
+    return score
+
+
+def report(title, series, window, peers, margins):
+    print(f"\n{title}: {len(series)} series, window {window}; F1 within {' and '.join(map(str, margins))} samples")
+    runs = our_runs(series, window) | peers(series, window)
+    runs["no change at all"] = Run([[]] * len(series), np.nan, 0)
+    show(runs, agreement(series, margins), [f"F1@{margin}" for margin in margins] + ["covering"])
+
+
+def on_hasc(peers, few):
+    series = plain("hasc2010_sequence", "HASC", columns=(1, 2, 3))[:few]
+    report("HASC accelerometer, three axes at 100 Hz", series, 400, peers, (50, 100))
+    stored = json.loads((DATA / "hasc2010_sequence" / "published_detections.json").read_text())
+    print("published, tuned for each series (mSSA authors); to reach: F1@100 0.83, covering 0.86")
+    found = {name: [stored[one.name][name]["detections"] for one in series] for name in PUBLISHED_ON_HASC}
+    runs = {name: Run([sorted(set(changes)) for changes in lists], np.nan, 0) for name, lists in found.items()}
+    show(runs, agreement(series, (50, 100)), ["F1@50", "F1@100", "covering"])
+
+
+def on_the_paper_like(peers, few):
+    series = plain("hasc2010_sequence", "paperlike")[:few]
+    report("HASC as in the paper, norm at 50 Hz, 4 changes", series, 50, peers, (25, 50))
+
+
+def on_mocap(peers, few):
+    series = plain("cmu_mocap86", columns=(0, 1, 2, 3))[:few]
+    report("motion capture, four joint angles at 120 Hz", series, 240, peers, (120, 240))
+
+
+def on_bees(peers, few):
+    report("bee dance, x, y, angle", plain("beedance")[:few], "auto", peers, (5, 10))
+
+
+def on_turing(peers, few):
+    series = turing()[:few]
+    published = published_scores()
+    # PELT, BINSEG and AMOC have published scores where the series has one column and no gaps.
+    common = [one.name in published["default", "f1", "pelt"] for one in series]
+    print(f"\nTuring series: {len(series)}, window auto; annotators averaged, margin 5; gaps interpolated")
+    print(f"in parentheses: the {sum(common)} series that PELT and BINSEG have published scores of")
+
+    def score(run):
+        pairs = list(zip(series, run.found, strict=True))
+        cover = np.array([metrics.annotated_covering(one.truth, found, len(one.values)) for one, found in pairs])
+        f1 = np.array([metrics.annotated_f1(one.truth, found, 5) for one, found in pairs])
+        return [f"{values.mean():.3f} ({values[common].mean():.3f})" for values in (cover, f1)]
+
+    runs = our_runs(series, "auto") | peers(series, "auto")
+    runs["no change at all"] = Run([[]] * len(series), np.nan, 0)
+    show(runs, score, ["covering", "F1"])
+    print("published, default setting; to reach: covering 0.72, F1 0.75")
+    for method in PUBLISHED_ON_TURING:
+        cells = [published["default", metric, method] for metric in ("cover", "f1")]
+        means = "".join(f"{np.mean(list(values.values())):14.3f}" for values in cells)
+        print(f"{method:32s}{means}   {len(cells[0])} series")
+
+
+def published_scores():
+    """{(setting, metric, method): {series: score}}."""
+    found = {}
+    with open(DATA / "tcpd" / "published_scores.csv", newline="") as lines:
+        for row in csv.DictReader(lines):
+            found.setdefault((row["setting"], row["metric"], row["method"]), {})[row["series"]] = float(row["value"])
+    return found
+
+
+def on_speech(peers, few):
+    series = speech()[:few]
+    print("\nCENSREC speech, log energy at 100 Hz, ten utterances, window 50; margin 0.15 s; number known: 20")
+    print("a/b +c of d: a of the authors' onsets and b of the starts of speech found, c alarms that are neither onset")
+    print("nor end of speech, d alarms in all; to reach: a at least 9, 8, 8, with at most as many false alarms")
+
+    def cell(one, found):
+        onsets, starts = (metrics.match_changes(one.truth[what], found, 15).matched for what in ("onsets", "starts"))
+        events = np.union1d(one.truth["onsets"], one.truth["ends"])
+        neither = metrics.match_changes(events, found, 15).false_alarms
+        return f"{onsets}/{starts} +{neither} of {len(found)}"
+
+    runs = our_runs(series, 50) | peers(series, 50)
+    heads = [NOISES[one.name] for one in series]
+    show(runs, lambda run: [cell(one, found) for one, found in zip(series, run.found, strict=True)], heads)
+
+
+# -- speed -----------------------------------------------------------------------------------------------------------
+
+
+def against_window(python, quick):
+    """Score of 20,000 x 3 against ruptures' Window with rbf cost, which holds a (T, T) array, in a fresh process."""
+    n, window = (4000 if quick else 20_000), 50
+    print(f"\nscore of a series of {n} x 3, window {window}, against ruptures' Window, rbf cost")
+    rows = Path("/proc/meminfo").read_text().splitlines()
+    free = int(next(row for row in rows if row.startswith("MemAvailable")).split()[1]) / 1024
+    need = 22 * n * n / 2**20  # MiB; measured: 20 bytes a pair of samples
+    if python is None or need > free:
+        print(f"skipped: the peer needs {need:.0f} MiB and {free:.0f} are free" if python else "skipped: no peer")
+        return
+    peers = {}
+    for jump in (5, 1):
+        command = [python, "-c", WINDOW, *map(str, (n, 2 * window, jump))]
+        try:
+            # The first to touch so much memory waits for the machine to hand it out: the faster of two counts.
+            runs = [json.loads(call(command, RUN_SECONDS, "running Window").splitlines()[-1]) for _ in range(2)]
+            peers[jump] = min(runs, key=lambda run: run["seconds"])
+        except Skipped as why:
+            print(f"skipped: {why}")
+            return
+        which = "every 5th sample (its default)" if jump == 5 else "every sample (as ours)"
+        print(f"Window, {which:32s}{peers[jump]['seconds']:10.2f} s{peers[jump]['memory']:9.0f} MiB", flush=True)
+    if hasattr(dd, "detect_changes"):
+        series = np.random.default_rng(0).standard_normal((n, 3))
+        seconds = fastest(lambda: ours(series, window), 3)
+        print(f"{OURS:40s}{seconds:10.2f} s")
+        for jump, peer in peers.items():
+            print(f"{peer['seconds'] / seconds:.0f} times faster than with jump {jump} (to reach: 50)")
+
+
+def cumsum_seconds(n, b):
+    rows = np.ones((n, b))
+    return fastest(lambda: np.cumsum(rows, axis=0), 3)
+
+
+def against_cumsum(quick):
+    """10^6 samples against numpy.cumsum of the array a running sum over b centers would need."""
+    n, b, window = (100_000 if quick else 1_000_000), 100, 500
+    print(f"\n{n} samples, one column, window {window}, against numpy.cumsum of ({n}, {b})")
+    print(f"{'':44s}{'cumsum':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    baseline = cumsum_seconds(n, b)
+    if not hasattr(dd, "detect_changes"):
+        print(f"{'densdiff.detect_changes does not exist yet':44s}{baseline:11.4f}s")
+        return
+    series = np.random.default_rng(0).standard_normal((n, 1))
+    line("detect_changes", baseline, fastest(lambda: ours(series, window), 2), "at most 5", "slower")
+
+
+def main(quick=False):
+    few = 2 if quick else None
+    try:
+        python = peers_python()
+    except Skipped as why:
+        print(f"peers skipped: {why}")
+        python = None
+    peers = Peers(python)
+    for part in (on_hasc, on_the_paper_like, on_turing, on_speech, on_mocap, on_bees):
+        start = time.perf_counter()
+        try:
+            part(peers, few)
+        except Skipped as why:
+            print(f"\n{part.__name__} skipped: {why}")
+            continue
+        print(f"({time.perf_counter() - start:.0f} s in all)", flush=True)
+    peers.close()
+    against_window(python, quick)
+    against_cumsum(quick)
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)
