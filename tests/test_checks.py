@@ -315,7 +315,7 @@ def test_row_21_numbers_stored_as_text(frame):
 @every_frame
 def test_row_22_text_is_refused_with_its_first_value(frame):
     text = refusal(checks.pair, LINE, frame({"city": ["Oslo", "Rome"]}))
-    assert "column 'city' of Y holds text (in X: numbers), first 'Oslo' at row 0; LSDD takes numeric" in text
+    assert "column 'city' of Y holds text (in X: numbers), first 'Oslo' at row 0; numeric columns are needed" in text
 
 
 def test_row_22_a_list_that_mixes_numbers_and_text_names_the_right_column():
@@ -488,10 +488,10 @@ def test_points_by_position_for_arrays_and_for_models_fitted_on_arrays():
 
 def test_points_with_other_columns():
     frame = pd.DataFrame({"b": LINE, "c": LINE})
-    assert "points lacks columns of the samples: 'a'" in refusal(checks.points, frame, ("a", "b"))
+    assert "points lacks columns of the fit: 'a'" in refusal(checks.points, frame, ("a", "b"))
     with pytest.warns(DensDiffWarning, match="columns of points left out .*: 'c'"):
         assert checks.points(frame, ("b",)).shape == (40, 1)
-    assert "for one point pass shape (1, 2)" in refusal(checks.points, [1.0, 2.0], ("a", "b"))
+    assert "for one row pass shape (1, 2)" in refusal(checks.points, [1.0, 2.0], ("a", "b"))
     assert "points has shape (40,), but 2 columns are needed" in refusal(checks.points, LINE, ("a", "b"))
     assert "column 'b' of points: 1 missing value" in refusal(checks.points, [[0, None]], ("a", "b"))
 

@@ -8,6 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.checks.tables import absent
 from densdiff.checks.wording import came, hinted, uneven
 from densdiff.errors import InputError
 
@@ -93,19 +94,28 @@ def estimator(value: Any, method: str) -> Any:
 def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
     """Sorted distinct labels (K,) of any one kind, and the number of each row's label, (n,)."""
     series = nw.from_native(value, series_only=True, pass_through=True)
-    labels = series.to_numpy() if isinstance(series, nw.Series) else np.asarray(value)
+    labels = series.to_numpy() if isinstance(series, nw.Series) else value
+    if isinstance(labels, (list, tuple)):
+        labels = np.array(labels, dtype=object)  # as they are: NumPy would turn [1, "a"] and [nan, "a"] into text
+    missing = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else np.False_
+    labels = np.ma.getdata(labels) if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
+        labels, missing = labels[:, 0], np.broadcast_to(missing, labels.shape)[:, 0]
     if labels.ndim != 1:
         raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}")
     if labels.dtype.kind in "fcOmM":
-        missing = np.array([x is None or bool(x != x) for x in labels.tolist()], dtype=bool)
-        if missing.any():
-            count = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}"
-            raise InputError(f"{name} has {count}, first at row {missing.argmax()}; drop those rows")
+        missing = missing | np.array([absent(label) for label in labels], dtype=bool)
+    if np.any(missing):
+        count = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}"
+        raise InputError(f"{name} has {count}, first at row {missing.argmax()}; drop those rows")
+    kinds = {"text" if isinstance(label, (str, bytes)) else "" for label in labels} if labels.dtype == object else set()
     try:
+        if len(kinds) > 1:
+            raise TypeError
+        if labels.dtype == object:
+            labels = np.array(labels.tolist())
         classes, codes = np.unique(labels, return_inverse=True)
-    except TypeError:
+    except (TypeError, ValueError):
         raise InputError(f"{name} must hold labels of one kind, all numbers or all strings") from None
     return classes, np.asarray(codes, dtype=np.intp)
 

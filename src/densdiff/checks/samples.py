@@ -14,6 +14,7 @@ from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 _TIE_ROWS = 10_000  # rows looked at for ties
+_COPIES = "copies are not independent rows, so p-values and standard errors must not count them"
 _HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
 
 
@@ -60,12 +61,12 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
 
 def points(data: Any, names: tuple[str, ...]) -> FloatArray:
     """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
-    return _located(data, names, "points")
+    return _located(data, names, "points", [])
 
 
 def centers(value: Any, names: tuple[str, ...]) -> FloatArray:
     """Centers (b, d) given by the user, in the user's units: the rules of `points`, at least one row."""
-    found = _located(value, names, "centers")
+    found = _located(value, names, "centers", [])
     if not len(found):
         raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
     return found
@@ -94,21 +95,21 @@ def _matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Tab
     return x.names or y.names or _numbered(len(x.columns)), x, y
 
 
-def _located(data: Any, names: tuple[str, ...], where: str) -> FloatArray:
+def _located(data: Any, names: tuple[str, ...], where: str, notes: list[str]) -> FloatArray:
     """Rows in the columns of a fitted model."""
     table = table_of(data, where)
     d = len(names)
     unnamed = names == _numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
     if table.names and len(table.shape) == 2 and not unnamed:
         if lacking := [name for name in names if name not in table.names]:
-            raise InputError(f"{where} lacks columns of the samples: {listed(lacking)}; add or rename them")
+            raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
         if extra := [name for name in table.names if name not in names]:
-            warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", [])
+            warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
         table = table.select(names)
     elif len(table.columns) != d:
-        hint = f"; for one point pass shape (1, {d})" if table.shape == (d,) else ""
+        hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
         raise InputError(f"{where} has shape {table.shape}, but {d} columns are needed{hint}")
-    return floats(table, names, [])
+    return floats(table, names, notes)
 
 
 def _weighted(sample: FloatArray, weights: Any, where: str, name: str) -> tuple[FloatArray, FloatArray]:
@@ -164,8 +165,7 @@ def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
     if same:
         notes.append("X and Y hold the same rows: is a sample compared with itself?")
     if copies > 1:
-        text = "copies are not independent rows, so p-values and standard errors must not count them"
-        warn(f"every row occurs {copies} times and counts once: {text}", notes)
+        warn(f"every row occurs {copies} times and counts once: {_COPIES}", notes)
     return copies
 
 
@@ -229,26 +229,46 @@ def labelled(X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
     """
     notes: list[str] = []
     table = table_of(X, "X")
+    if not table.shape[0]:
+        raise InputError(f"X has 0 rows (shape {table.shape}); labelled rows are needed")
     if y is None:
         raise InputError("y is None; one label for each row of X is needed")
     classes, codes = label_codes(y, "y")
     if len(codes) != table.shape[0]:
         raise InputError(f"y has {len(codes)} labels, but X has {table.shape[0]} rows")
+    if 2 * len(classes) > len(codes) and classes.dtype.kind == "f" and (classes != np.round(classes)).any():
+        example = shown(classes[classes != np.round(classes)][0])
+        text = f"Unknown label type: y holds {len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
+        raise InputError(f"{text}; classes are wanted: whole numbers or strings")
     if len(classes) < 2:
-        label = f": {shown(classes[0])}" if len(classes) else ""
-        raise InputError(f"y holds {len(classes)} class{'es' * (not len(classes))}{label}; at least 2 are needed")
+        raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
     names = table.names or _numbered(len(table.columns))
     rows = floats(table, names, notes)
-    weights = (
-        np.ones(len(rows)) if sample_weight is None else row_weights(sample_weight, len(rows), "X", "sample_weight")
-    )
+    weights = np.ones(len(rows))
+    if sample_weight is not None:
+        weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
     kept = weights > 0
+    kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
     return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes))
 
 
-def new_rows(data: Any, names: tuple[str, ...]) -> FloatArray:
-    """Unlabelled rows (m, d) in the columns of a fitted model, at least two."""
-    found = _located(data, names, "X_new")
+def new_rows(data: Any, names: tuple[str, ...], notes: list[str]) -> FloatArray:
+    """Unlabelled rows (m, d) in the columns of a fitted model, at least two; what is odd about them goes to notes."""
+    found = _located(data, names, "X_new", notes)
     if len(found) < 2:
         raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
-    return found
+    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]
+
+
+def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:
+    """All rows, or the first of each if all occur equally often: copies are no new observations, (n,)."""
+    everything = np.ones(len(rows), dtype=bool)
+    if len(rows) < 2 or rows.size > _HASH_ENTRIES or not (rows[1:, 0] == rows[0, 0]).any():
+        return everything
+    _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
+    if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
+        return everything
+    warn(f"every row of {where} occurs {counts[0]} times and counts once: {_COPIES}", notes)
+    everything[:] = False
+    everything[first] = True
+    return everything

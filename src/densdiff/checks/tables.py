@@ -27,7 +27,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "dates or durations": DATES,
     "nested values": (list, tuple, dict, set, np.ndarray),
 }
-_NUMERIC = "LSDD takes numeric columns"
+_NUMERIC = "numeric columns are needed"
 _ADVICE = {
     "complex numbers": "pass the real and the imaginary part as two columns",
     "dates or durations": "turn them into numbers first, such as seconds since a fixed day",
@@ -138,7 +138,7 @@ def _column(values: npt.NDArray[Any], kind: str = "") -> Column:
         wide = code in "iu" and values.dtype.itemsize == 8 and values.size
         return Column(values, largest=max(int(values.max()), -int(values.min())) if wide else 0)
     kind = kind or {"c": "complex numbers", "M": "dates or durations", "m": "dates or durations"}.get(code, "text")
-    row = next((i for i, value in enumerate(values) if not _absent(value)), None)
+    row = next((i for i, value in enumerate(values) if not absent(value)), None)
     return Column(np.full(len(values), np.nan)) if row is None else Column(values, kind, row)
 
 
@@ -147,7 +147,7 @@ def _unpacked(values: npt.NDArray[Any]) -> Column:
     found = np.full(len(values), np.nan)
     largest = 0
     for i, value in enumerate(values):
-        if _absent(value):
+        if absent(value):
             continue
         if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
             kinds = (kind for kind, types in _KINDS.items() if isinstance(value, types))
@@ -162,7 +162,7 @@ def _unpacked(values: npt.NDArray[Any]) -> Column:
     return Column(found, largest=largest)
 
 
-def _absent(value: Any) -> bool:
+def absent(value: Any) -> bool:
     if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
         return bool(value != value)
     if isinstance(value, Decimal):
@@ -213,7 +213,7 @@ def _refusal(column: Column, label: str, aside: str) -> str:
     cast = "cast it to numbers (pandas: .astype(float), polars: .cast(float))"
     if kind not in ("text", "categories"):
         return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: {cast} or leave it out"
-    given = [i for i, value in enumerate(values) if not _absent(value)]
+    given = [i for i, value in enumerate(values) if not absent(value)]
     words = [i for i in given if not _parses(values[i])]
     if not words:
         return f"{label} holds numbers stored as {kind}{aside}, first {first}; {_NUMERIC}: {cast}"

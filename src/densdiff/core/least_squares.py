@@ -4,6 +4,8 @@ import numpy as np
 
 from densdiff.core.scaling import FloatArray
 
+_ROUNDING = 1e-12  # of the mean diagonal: a centred gram below it is that of equal rows
+
 
 class KernelRidge:
     """f + c that minimizes sum_i w_i |y_i - c - f(x_i)|^2 + lam t |f|^2, for several lam from one factorization.
@@ -20,7 +22,10 @@ class KernelRidge:
         values = np.maximum(values, 0.0)
         middle = weights @ targets  # (K,)
         loads = (vectors.T * root) @ (targets - middle)  # (n, K)
-        shrunk = loads / (values + np.multiply.outer(lams, values.mean() or 1.0)[:, None])[:, :, None]  # (L, n, K)
+        unit = float(values.mean())
+        if unit <= _ROUNDING * float(np.diag(gram) @ weights):  # equal rows have nothing to learn from
+            unit, loads = 1.0, np.zeros_like(loads)
+        shrunk = loads / (values + unit * lams[:, None])[:, :, None]  # (L, n, K)
         self.dual = (vectors * root[:, None]) @ shrunk  # (L, n, K); columns sum to 0, so the kernel needs no centring
         self.offset = middle - means @ self.dual  # (L, K)
 

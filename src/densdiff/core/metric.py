@@ -10,6 +10,7 @@ from densdiff.core.scaling import FloatArray
 
 IntArray = npt.NDArray[np.integer]
 _FLOOR = 0.05  # of the mean variance: a column without spread inside the classes must not count without limit
+_LEAST = 1e-6  # a variance in standardized columns that counts as none
 
 
 def by_columns(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
@@ -43,14 +44,17 @@ def _split(rows: FloatArray, labels: IntArray, weights: FloatArray) -> tuple[Flo
 
 def _scatter(within: FloatArray, weights: FloatArray, labels: IntArray) -> FloatArray:
     """Covariance within classes, (d, d), unbiased for equal weights."""
-    n, classes = len(labels), int(labels.max()) + 1
-    return np.asarray((within * weights[:, None]).T @ within * (n / (n - classes)))
+    return np.asarray((within * weights[:, None]).T @ within * (len(labels) / _freedom(labels)))
+
+
+def _freedom(labels: IntArray) -> int:
+    return max(1, len(labels) - int(labels.max()) - 1)
 
 
 def _ratio(squares: FloatArray, spread: FloatArray, labels: IntArray) -> FloatArray:
     """F of each column from squared class means (K, d) and variances within (d,): about 1 if classes are alike."""
     classes = len(squares)
-    floor = _FLOOR * float(spread.mean()) or 1.0
+    floor = max(_FLOOR * float(spread.mean()), _LEAST)
     return np.asarray(squares.sum(axis=0) / (classes - 1) * (len(labels) / classes) / (spread + floor))
 
 
@@ -58,12 +62,12 @@ def _shrunk(within: FloatArray, weights: FloatArray, labels: IntArray) -> FloatA
     n, d = within.shape
     scatter = _scatter(within, weights, labels)
     level = float(np.trace(scatter)) / d
-    if level == 0:
+    if level <= _LEAST:
         return np.eye(d)
     squared_norms = np.square(within).sum(axis=1)
     # sum_i w_i |r_i r_i' - S|^2 without a d x d matrix per row
     mixed = np.einsum("ij,jk,ik->i", within, scatter, within)
     spread = float(weights @ (squared_norms**2 - 2.0 * mixed + np.square(scatter).sum()))
     away = float(np.square(scatter - level * np.eye(d)).sum())
-    share = min(1.0, n * spread / (n - int(labels.max()) - 1) ** 2 / away) if away > 0 else 1.0
-    return np.asarray((1.0 - share) * scatter + share * level * np.eye(d))
+    share = min(1.0, n * spread / _freedom(labels) ** 2 / away) if away > 0 else 1.0
+    return np.asarray((1.0 - share) * scatter + max(share, _LEAST) * level * np.eye(d))

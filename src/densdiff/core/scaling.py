@@ -62,7 +62,8 @@ def pooled_scaling(
     low = np.minimum(x.min(axis=0), y.min(axis=0))
     high = np.maximum(x.max(axis=0), y.max(axis=0))
     keep = np.flatnonzero(high > low)
-    if keep.size == 0:  # nothing varies: any scale serves, and every distance is 0
+    nothing_varies = keep.size == 0  # then any scale serves, and every distance is 0
+    if nothing_varies:
         keep = np.arange(x.shape[1])
     low, high = low[keep], high[keep]
     shift = low / 2 + high / 2
@@ -74,6 +75,8 @@ def pooled_scaling(
     mean = share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y)
     inner_x -= mean
     inner_y -= mean
+    if nothing_varies:  # rounding must not become a scale
+        inner_x[:], inner_y[:] = 0.0, 0.0
     deviation = np.ones_like(mean)
     if standardize:
         variance = share_x * _mean(inner_x, omega_x, 2) + share_y * _mean(inner_y, omega_y, 2)

@@ -9,6 +9,7 @@ from scipy.optimize import nnls
 from densdiff.core.scaling import FloatArray
 
 _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
+_FLAT = 1e-12
 _STEPS = 60
 _GRID = 201
 
@@ -16,14 +17,15 @@ _GRID = 201
 def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """The p that minimizes p'Ap - 2 b'p over the simplex, (K,); A is positive semidefinite up to rounding.
 
+    Where the form is flat, the nearest to equal shares.
+
     The form is |G p|^2 + const with G = R - t 1' and A = R'R. The shortest G p over the simplex is the solution of
     min |G y|^2 + (1'y - 1)^2 over y >= 0, divided by its sum: one call of an active-set solver, no penalty to choose.
     """
     size = float(np.abs(matrix).max()) or 1.0
     values, vectors = np.linalg.eigh(matrix / size)
-    values = np.maximum(values, 1e-13 * max(float(values[-1]), 1e-300))
-    root = np.sqrt(values)
-    target = (vectors.T @ vector) / (size * root)
+    root = np.sqrt(np.maximum(values, 0.0) + _FLAT)
+    target = vectors.T @ (vector / size + _FLAT / len(vector)) / root
     columns = (vectors * root).T - target[:, None]  # (K, K)
     columns /= float(np.abs(columns).max()) or 1.0
     stacked = np.vstack([columns, np.ones(len(vector))])
@@ -82,6 +84,12 @@ class Moments:
         along = self.tangent.T @ total @ self.tangent
         floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), 1e-300)
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
+
+    def told_apart(self) -> float:
+        """How many standard errors the least telling direction of the shares is worth, at equal shares."""
+        scale = np.linalg.cholesky(self.noise(np.full(len(self.target), 1.0 / len(self.target))))
+        slope = np.linalg.solve(scale, self.tangent.T @ self.matrix @ self.tangent)
+        return float(np.linalg.svd(slope, compute_uv=False)[-1])
 
     def standard_errors(self, p: FloatArray) -> FloatArray:
         """Of each share, (K,), with the spread of the uniform law on the simplex as the most that is possible."""

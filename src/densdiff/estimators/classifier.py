@@ -69,13 +69,14 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         data = checks.labelled(X, y, sample_weight)
         self.seed_ = checks.seed(self.random_state)
         weights = data.weights / data.weights.sum()
-        even = np.full(len(weights), 1.0 / len(weights))
-        self._scaling, rows, _ = pooled_scaling(data.rows, data.rows, even, even, self.standardize)
+        self._scaling, rows, _ = pooled_scaling(data.rows, data.rows, weights, weights, self.standardize)
         unit = self._scaling.sigma_unit
         inner = np.sort(_WIDTHS * median_distance(rows) if sigmas is None else sigmas / unit)[::-1]
         lams = _LAMS if lams is None else lams
         targets = np.eye(len(data.classes))[data.codes]
-        level, i = _best(rows, targets, weights, inner, lams, stratified(data.codes, self.seed_, folds))
+        level, i = _best(
+            rows, targets, weights, inner, lams, stratified(data.codes, self.seed_, min(folds, len(data.codes)))
+        )
         self._rows, self._sigma = rows, float(inner[level])
         self._ridge = KernelRidge(_gaussian(rows, rows, self._sigma), targets, weights, lams[[i]])
         self.classes_ = data.classes
@@ -124,7 +125,7 @@ def _best(
     groups: npt.NDArray[np.intp],
 ) -> tuple[int, int]:
     """Indices of the sigma and lam with the smallest weighted squared error on held-out rows."""
-    if len(sigmas) == len(lams) == 1 or groups.max() == 0:
+    if len(sigmas) == len(lams) == 1:
         return 0, 0
     errors = np.zeros((len(sigmas), len(lams)))
     for level, sigma in enumerate(map(float, sigmas)):

@@ -4,6 +4,7 @@ Three ways to the same answer: a kernel learned from the labels (ours), the dens
 estimated balance, and the difference of kernel density estimates. Rows are in inner units throughout.
 """
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from densdiff.core import kernel, metric, selection
 from densdiff.core.least_squares import KernelRidge
 from densdiff.core.scaling import FloatArray
 from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
+from densdiff.errors import DensDiffWarning
 from densdiff.estimators.kde import KDEDifference, likelihood_width, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Sample
@@ -27,8 +29,9 @@ LAMS = np.logspace(-2.5, 0.5, 7)
 LEAST_SCORE = 0.01  # a class no row is denied: least squares scores may be negative
 LIKELIHOOD = 2.0 / 3.0  # of the answer; the rest is the nearest mixture
 FOLDS = 5
-MOST_ROWS = 3000  # labelled rows that are used: the kernel between them is held in memory
+MOST_ROWS = 2000  # labelled rows that are used: the kernel between them is held in memory
 _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and lam
+_SAME = 1e-20  # a squared distance in inner units that is rounding
 _BLOCK = 1 << 20  # entries of a kernel block
 
 
@@ -44,6 +47,11 @@ class Labelled:
     def indicator(self) -> FloatArray:
         """Weights of the rows in each class's mean, (n, K)."""
         return np.equal.outer(self.codes, np.arange(self.codes.max() + 1)) * self.omega[:, None]
+
+    @property
+    def balanced(self) -> FloatArray:
+        """Weights that sum to 1, as much for each class, (n,)."""
+        return np.asarray(self.omega / (self.codes.max() + 1))
 
     def part(self, chosen: npt.NDArray[np.bool_]) -> "Labelled":
         codes, omega = self.codes[chosen], self.omega[chosen]
@@ -61,16 +69,16 @@ class Matched:
     tuning: str
     moments: Callable[[], Moments] | None
     n_centers: int | None = None
+    notes: tuple[str, ...] = ()
 
 
 class LearnedKernel:
     """Gaussians of three widths in two metrics learned from the labels, to the rows they were learned from."""
 
-    def __init__(self, labelled: Labelled, shares: FloatArray) -> None:
-        weights = labelled.omega * shares[labelled.codes]
+    def __init__(self, labelled: Labelled) -> None:
         self.parts = []
         for learn in (metric.by_columns, metric.by_directions):
-            turn = learn(labelled.rows, labelled.codes, weights)
+            turn = learn(labelled.rows, labelled.codes, labelled.balanced)
             anchors = labelled.rows @ turn
             self.parts.append((turn, anchors, median_distance(anchors)))
 
@@ -90,7 +98,7 @@ def median_distance(rows: FloatArray) -> float:
     """Of the distinct rows; 1 if there is but one."""
     some = rows[:: -(-len(rows) // 1000)]
     squared = kernel.squared_distances(some, some, True)[np.triu_indices(len(some), 1)]
-    squared = squared[squared > 0]
+    squared = squared[squared > _SAME]
     return float(np.sqrt(np.median(squared))) if squared.size else 1.0
 
 
@@ -102,10 +110,11 @@ def blocks(rows: FloatArray, columns: int) -> Iterator[slice]:
 class LearnedMixture:
     """The default: matching in a learned kernel, averaged with the likelihood of least-squares class scores."""
 
-    def __init__(self, labelled: Labelled, shares: FloatArray, new: FloatArray, seed: int) -> None:
-        self.labelled, self.shares, self.new = labelled, shares, new
-        self.targets = np.eye(len(shares))[labelled.codes]  # (n, K)
-        self.groups = stratified(labelled.codes, seed, FOLDS)
+    def __init__(self, labelled: Labelled, new: FloatArray, seed: int) -> None:
+        self.labelled, self.new = labelled, new
+        counts = np.bincount(labelled.codes)
+        self.targets = np.eye(len(counts))[labelled.codes]  # (n, K)
+        self.groups = stratified(labelled.codes, seed, min(FOLDS, int(counts.min())))
 
     @cached_property
     def _folds(self) -> list[tuple[LearnedKernel, KernelRidge, npt.NDArray[np.bool_]]]:
@@ -114,9 +123,8 @@ class LearnedMixture:
         for fold in range(int(self.groups.max()) + 1):
             held = self.groups == fold
             train = self.labelled.part(~held)
-            learned = LearnedKernel(train, self.shares)
-            weights = train.omega * self.shares[train.codes]
-            ridge = KernelRidge(learned.to(train.rows), self.targets[~held], weights, LAMS)
+            learned = LearnedKernel(train)
+            ridge = KernelRidge(learned.to(train.rows), self.targets[~held], train.balanced, LAMS)
             found.append((learned, ridge, held))
         return found
 
@@ -131,24 +139,22 @@ class LearnedMixture:
     @cached_property
     def lam(self) -> int:
         """Index of the ridge whose held-out scores are nearest to the labels."""
-        weights = self.labelled.omega * self.shares[self.labelled.codes]
-        errors = np.square(self.held_scores - self.targets).sum(axis=2) @ weights
+        errors = np.square(self.held_scores - self.targets).sum(axis=2) @ self.labelled.balanced
         return int(errors.argmin())
 
     def matched(self) -> Matched:
         labelled, n = self.labelled, len(self.labelled.rows)
-        weights = labelled.omega * self.shares[labelled.codes]
-        learned = LearnedKernel(labelled, self.shares)
+        learned = LearnedKernel(labelled)
         gram = learned.to(labelled.rows)
-        ridge = KernelRidge(gram, self.targets, weights, LAMS[[self.lam]])
-        cross, scores = np.zeros(n), np.empty((len(self.new), len(self.shares)))
+        ridge = KernelRidge(gram, self.targets, labelled.balanced, LAMS[[self.lam]])
+        cross, scores = np.zeros(n), np.empty((len(self.new), self.targets.shape[1]))
         for block in blocks(self.new, n):
             values = learned.to(self.new[block])
             cross += values.sum(axis=0)
             scores[block] = ridge.scores(values)[0]
         indicator = labelled.indicator
         nearest = quadratic_minimum(indicator.T @ gram @ indicator, indicator.T @ cross / len(self.new))  # E6
-        ratios = np.maximum(scores, LEAST_SCORE) / self.shares
+        ratios = np.maximum(scores, LEAST_SCORE)
         # of m new rows only n m / (n + m) count, since the scores come from n rows; the prior is one row a class
         likely = likeliest(ratios / ratios.sum(axis=1, keepdims=True), np.ones(len(ratios)), 1.0 + len(ratios) / n)
         return Matched(
@@ -166,11 +172,12 @@ class LearnedMixture:
         Scores that predict labels best may hardly see a class between two others. So another ridge is taken if its
         equations tell the shares with less than half the variance; a closer choice would flatter itself.
         """
-        scores = np.zeros((len(LAMS), len(self.new), len(self.shares)))
+        classes = self.targets.shape[1]
+        scores = np.zeros((len(LAMS), len(self.new), classes))
         for learned, ridge, _ in self._folds:
             for block in blocks(self.new, len(self.labelled.rows)):
                 scores[:, block] += ridge.scores(learned.to(self.new[block])) / len(self._folds)
-        equal = np.full(len(self.shares), 1.0 / len(self.shares))
+        equal = np.full(classes, 1.0 / classes)
         found = [moment_equations(held, self.labelled, new) for held, new in zip(self.held_scores, scores, strict=True)]
         variances = [float(np.square(equations.standard_errors(equal)).sum()) for equations in found]
         best = int(np.argmin(variances))
@@ -178,14 +185,12 @@ class LearnedMixture:
 
 
 def stratified(codes: IntArray, seed: int, folds: int) -> IntArray:
-    """A fold for each row, dealt within each class, (n,); no more folds than the smallest class has rows."""
-    random = np.random.default_rng([seed, 6])
-    counts = np.bincount(codes)
-    folds = min(folds, int(counts[counts > 0].min()))
+    """A fold for each row, dealt within each class in one random order of all rows, (n,)."""
+    order = np.random.default_rng([seed, 6]).permutation(len(codes))
     groups = np.empty(len(codes), dtype=np.intp)
-    for code in np.flatnonzero(counts):
-        own = np.flatnonzero(codes == code)
-        groups[own] = random.permutation(np.arange(len(own)) % folds)
+    for code in np.unique(codes):
+        own = order[codes[order] == code]
+        groups[own] = np.arange(len(own)) % folds
     return groups
 
 
@@ -194,7 +199,7 @@ def moment_equations(features: FloatArray, labelled: Labelled, new: FloatArray) 
     indicator = labelled.indicator
     means = indicator.T @ features  # (K classes, K features)
     left = features - means[labelled.codes]
-    lost = np.square(indicator).sum(axis=0)  # (K,) sum of squared weights in each class
+    lost = np.square(indicator).sum(axis=0)  # (K,) sum of squared weights in each class, below 1
     scaled = left * (labelled.omega / np.sqrt(1.0 - lost[labelled.codes]))[:, None]
     of_classes = np.array([scaled[labelled.codes == c].T @ scaled[labelled.codes == c] for c in range(len(lost))])
     around = new - new.mean(axis=0)
@@ -235,14 +240,19 @@ class KernelMixture:
         return moment_equations(features, self.labelled, np.concatenate(self.of_new))
 
 
-def by_lsdd(model: LSDD, labelled: Labelled, shares: FloatArray, new: FloatArray) -> Matched:
+def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
     """The paper's way: the mixture nearest in the L2 distance of a cross-validated `LSDD` (E6).
 
     Sigma and lam are those of the difference between the new rows and the mixture at the estimated shares, found by
     turns: a fit, the shares at its model, and both once more. Rows are in the user's units here.
     """
-    for _ in range(2):
-        model.fit(labelled.rows, new, weights_x=np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega)
+    shares = np.full(int(labelled.codes.max()) + 1, 1.0)
+    for repeat in range(2):
+        weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
+        with warnings.catch_warnings():
+            if repeat == 0:  # the second fit says it all again
+                warnings.simplefilter("ignore", DensDiffWarning)
+            model.fit(labelled.rows, new, weights_x=weights)
         scaling = model._data.scaling
         inner = Labelled(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
         sigma = float(model.sigma_) / scaling.sigma_unit
@@ -256,6 +266,7 @@ def by_lsdd(model: LSDD, labelled: Labelled, shares: FloatArray, new: FloatArray
         tuning="sigma and lam of the LSDD at the estimated balance",
         moments=mixture.moments,
         n_centers=len(model.centers_) if model.solver_ == "centers" else None,
+        notes=model._data.notes,
     )
 
 

@@ -11,6 +11,11 @@ import numpy.typing as npt
 VERSION = version("densdiff")
 
 
+def _plain(value: Any) -> Any:
+    """What JSON does not know: arrays as lists, labels such as dates as text."""
+    return value.tolist() if isinstance(value, np.ndarray) else str(value)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
     """How a result was computed; the common part of every result."""
@@ -28,7 +33,7 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return dict(json.loads(json.dumps(asdict(self), allow_nan=False, default=np.ndarray.tolist)))
+        return dict(json.loads(json.dumps(asdict(self), allow_nan=False, default=_plain)))
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""

@@ -68,7 +68,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     names = balance.feature_names_
     if column is not None and column not in names:
         raise InputError(f"column must be one of {', '.join(map(checks.shown, names))}; got {checks.came(column)}")
-    new, priors = checks.new_rows(X_new, names), balance.predict(X_new)
+    new, priors = checks.new_rows(X_new, names, []), balance.predict(X_new)
     j = _telling(balance.samples_) if column is None else names.index(column)
     ax = new_axes() if ax is None else ax
     classes, rows = [sample[:, j] for sample in balance.samples_], new[:, j]

@@ -1,5 +1,6 @@
 """What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -7,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from densdiff import checks
@@ -99,18 +101,27 @@ class ClassBalance(BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep labelled rows X (n, d) with labels y; work begins when new rows come, whose scale counts too."""
         if self.model is not None and not isinstance(self.model, LSDD | KDEDifference):
-            got = f"the class {self.model.__name__}" if isinstance(self.model, type) else type(self.model).__name__
+            got = type(self.model).__name__
+            if isinstance(self.model, type):
+                got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
             raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
-        data = checks.labelled(X, y, sample_weight)
+        data, weighted = checks.labelled(X, y, sample_weight), sample_weight is not None
         counts = np.bincount(data.codes, minlength=len(data.classes))
         if counts.min() < 2:
             label = checks.shown(data.classes[counts.argmin()])
-            what = "1 row" if counts.min() else "no row of positive weight"
-            hint = "; is y a number rather than a class?" if np.median(counts) < 2 else ""
+            what = f"{counts.min()} row{'s' * (not counts.min())} of positive weight" if weighted else "1 row"
+            hint = ""
+            if np.median(counts) < 2:
+                hint = f"; y holds {len(counts)} distinct values in {counts.sum()} rows: are they classes?"
             raise InputError(f"class {label} has {what} in X; each class needs at least 2{hint}")
+        totals = np.bincount(data.codes, data.weights)
+        heaviest = np.array([data.weights[data.codes == code].max() for code in range(len(totals))])
+        if (alone := heaviest >= (1 - 1e-12) * totals).any():
+            label = checks.shown(data.classes[alone.argmax()])
+            raise InputError(f"class {label} has all but 1e-12 of its sample_weight in one row; even them out")
         own = None if self.model is None else self.model.random_state
         self.seed_ = checks.seed(self.random_state if own is None else own)
-        self._data, self._counts = _thinned(data, self.seed_), counts
+        self._data, self._counts, self._shares = _thinned(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
         self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
         self.feature_names_ = data.names
@@ -119,27 +130,32 @@ class ClassBalance(BaseEstimator):
 
     def predict(self, X_new: Any) -> FloatArray:
         """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
-        return self._matched(X_new)[0].priors
+        return self._matched(X_new, [])[0].priors
 
     def class_weight(self, X_new: Any) -> dict[Any, float]:
         """Estimated share of each class in ``X_new`` over its share of the labelled rows, for scikit-learn."""
-        weights = self.predict(X_new) / self._shares()
+        weights = self.predict(X_new) / self._shares
         return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
 
     def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = checks.fraction(level, "level")
-        found, n_new = self._matched(X_new)
-        notes = list(self._data.notes)
+        notes = list(self._fitted().notes)
+        found, n_new = self._matched(X_new, notes)
+        notes += [note for note in found.notes if note not in notes]
         errors = intervals = None
         if found.moments is None:
             notes.append("differences of density estimates come without standard errors and intervals")
         else:
             moments = found.moments()
-            if alike := _alike(moments, self.classes_):
-                checks.warn(alike, notes)
+            alike = _alike(moments)
+            if text := _confusion(moments, alike, self.classes_):
+                checks.warn(text, notes)
             errors = moments.standard_errors(found.priors)
             intervals = _intervals(moments, found.priors, level, self._counts, n_new)
+            for a, b in alike:  # what one of them has the other may have had
+                together = min(1.0, intervals[a, 1] + intervals[b, 1]) if len(self.classes_) > 2 else 1.0
+                intervals[[a, b]] = 0.0, together
         return ClassBalanceResult(
             classes=tuple(self.classes_.tolist()),
             priors=found.priors,
@@ -157,25 +173,26 @@ class ClassBalance(BaseEstimator):
             warnings=tuple(notes),
         )
 
-    def _shares(self) -> FloatArray:
-        """Weighted share of each class in the labelled rows, (K,)."""
-        totals = np.bincount(self._data.codes, self._data.weights)
-        return np.asarray(totals / totals.sum())
-
-    def _matched(self, X_new: Any) -> tuple[Matched, int]:
+    def _fitted(self) -> checks.LabelledRows:
         if not hasattr(self, "classes_"):
             raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
-        data = self._data
-        new = checks.new_rows(X_new, self.feature_names_)
+        return self._data
+
+    def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, int]:
+        data = self._fitted()
+        new = checks.new_rows(X_new, self.feature_names_, notes)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
         given = Labelled(data.rows, data.codes, omega)
         if isinstance(self.model, LSDD):
-            return by_lsdd(clone(self.model).set_params(random_state=self.seed_), given, self._shares(), new), len(new)
+            return by_lsdd(clone(self.model).set_params(random_state=self.seed_), given, new), len(new)
         if isinstance(self.model, KDEDifference):
             return by_kde(clone(self.model).set_params(random_state=self.seed_), given, new), len(new)
+        if self.n_features_in_ > len(data.rows) + len(new):
+            shapes = f"{self.n_features_in_} columns but only {len(data.rows)} labelled and {len(new)} new rows"
+            checks.warn(f"{shapes}: are rows and columns swapped?", notes)
         even = np.broadcast_to(1.0 / len(new), len(new))
         _, rows, inner = pooled_scaling(data.rows, new, data.weights / data.weights.sum(), even, True)
-        mixture = LearnedMixture(Labelled(rows, data.codes, omega), self._shares(), inner, self.seed_)
+        mixture = LearnedMixture(Labelled(rows, data.codes, omega), inner, self.seed_)
         return mixture.matched(), len(new)
 
 
@@ -195,17 +212,27 @@ def _thinned(data: checks.LabelledRows, seed: int) -> checks.LabelledRows:
     )
 
 
-def _alike(moments: Moments, classes: npt.NDArray[Any]) -> str:
-    """A warning if two classes can hardly be told apart: their mean scores differ by less than two standard errors."""
-    k = len(classes)
-    for a in range(k):
-        for b in range(a):
-            contrast = np.eye(k)[a] - np.eye(k)[b]
-            gap = contrast @ moments.matrix @ contrast
-            error = np.sqrt(contrast @ (moments.of_classes[a] + moments.of_classes[b]) @ contrast)
-            if gap <= _APART * error:
-                pair = f"classes {checks.shown(classes[b])} and {checks.shown(classes[a])}"
-                return f"{pair} can hardly be told apart in these columns: read their intervals, not their shares"
+def _alike(moments: Moments) -> list[tuple[int, int]]:
+    """Pairs of classes whose mean scores differ by less than two standard errors."""
+    k, found = len(moments.target), []
+    for a, b in itertools.combinations(range(k), 2):
+        contrast = np.eye(k)[a] - np.eye(k)[b]
+        gap = contrast @ moments.matrix @ contrast
+        if gap <= _APART * np.sqrt(contrast @ (moments.of_classes[a] + moments.of_classes[b]) @ contrast):
+            found.append((a, b))
+    return found
+
+
+def _confusion(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDArray[Any]) -> str:
+    """What to warn of: classes that are alike, or that mixtures of others look like."""
+    if alike:
+        pairs = ", ".join(f"{checks.shown(classes[a])} and {checks.shown(classes[b])}" for a, b in alike[:3])
+        more = f" and {len(alike) - 3} more pairs" if len(alike) > 3 else ""
+        return (
+            f"classes {pairs}{more} can hardly be told apart in these columns: read their intervals, not their shares"
+        )
+    if moments.told_apart() <= _APART:
+        return "a class can hardly be told apart from a mixture of others in these columns: read the intervals instead"
     return ""
 
 
@@ -264,11 +291,11 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
         if X_unlabeled is None:
             self.estimator_ = fitted.fit(X, y)
         else:
+            name, codes = _weight_name(fitted), checks.label_codes(y, "y")[1]
             counted = clone(balance).fit(X, y)
             self.balance_ = counted.estimate(X_unlabeled)
-            weights = np.maximum(self.balance_.priors / counted._shares(), _LEAST_WEIGHT)
-            codes = checks.label_codes(y, "y")[1]
-            self.estimator_ = fitted.fit(X, y, **{_weight_name(fitted): weights[codes]})
+            weights = np.maximum(self.balance_.priors / counted._shares, _LEAST_WEIGHT)
+            self.estimator_ = fitted.fit(X, y, **{name: weights[codes]})
         self.classes_ = self.estimator_.classes_
         return self
 
@@ -285,19 +312,25 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
         """Classes of the rows, (m,)."""
         return np.asarray(self._fitted().predict(X))
 
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> FloatArray:
         """Class probabilities of the rows, (m, K), if the classifier has them."""
         return np.asarray(self._fitted().predict_proba(X))
 
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the rows, if the classifier has them."""
+        return np.asarray(self._fitted().decision_function(X))
+
 
 def _weight_name(estimator: Any) -> str:
     """The argument of ``fit`` that takes row weights."""
-    last, name = estimator, "sample_weight"
+    last, steps = estimator, []
     while isinstance(getattr(last, "steps", None), list):  # a pipeline, whose class is costly to import
         step, last = last.steps[-1]
-        name = f"{step}__{name}"
+        steps.append(step)
     if not has_fit_parameter(last, "sample_weight"):
         raise InputError(
             f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted; choose a classifier that does"
         )
-    return name
+    return "__".join([*steps, "sample_weight"])
