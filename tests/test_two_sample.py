@@ -594,10 +594,10 @@ def test_blocks_still_see_a_difference_within_them():
     ("blocks", "message"),
     [
         ([0, 1] * 10, "40 rows of X and then the 27 of Y"),
-        (np.zeros((67, 1)), "one label for each"),
+        (np.zeros((67, 2)), "one label for each"),
         (3, "one label for each"),
-        ([np.nan] + [1.0] * 66, "missing label at position 0"),
-        ([1.0] * 66 + [np.nan], "missing label at position 66"),
+        ([np.nan] + [1.0] * 66, "1 missing label, first at row 0"),
+        ([1.0] * 66 + [np.nan], "1 missing label, first at row 66"),
         ([None] + ["a"] * 66, "blocks"),
         (np.repeat([0, 1], [40, 27]), "no block holds rows of both"),
         (np.arange(67), "no block holds rows of both"),

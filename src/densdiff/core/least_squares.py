@@ -26,7 +26,9 @@ class KernelRidge:
         if unit <= _ROUNDING * float(np.diag(gram) @ weights):  # equal rows have nothing to learn from
             unit, loads = 1.0, np.zeros_like(loads)
         shrunk = loads / (values + unit * lams[:, None])[:, :, None]  # (L, n, K)
-        self.dual = (vectors * root[:, None]) @ shrunk  # (L, n, K); columns sum to 0, so the kernel needs no centring
+        dual = (vectors * root[:, None]) @ shrunk  # (L, n, K)
+        # columns sum to 0, so that the kernel needs no centring: here to the last digit
+        self.dual = dual - weights[:, None] * dual.sum(axis=1, keepdims=True)
         self.offset = middle - means @ self.dual  # (L, K)
 
     def scores(self, cross: FloatArray) -> FloatArray:
