@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from densdiff import datasets, plots
+    from densdiff import datasets, metrics, plots
     from densdiff.errors import (
         DensDiffError,
         DensDiffWarning,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import VERSION as __version__
     from densdiff.estimators.results import Band, DistanceResult
+    from densdiff.questions.changes import ChangesResult, detect_changes
     from densdiff.questions.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
     from densdiff.questions.distance import l2_distance
     from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
@@ -31,6 +32,7 @@ __all__ = [
     "KLIEP",
     "LSDD",
     "Band",
+    "ChangesResult",
     "ClassBalance",
     "ClassBalanceResult",
     "DensDiffError",
@@ -46,7 +48,9 @@ __all__ = [
     "TwoSampleResult",
     "__version__",
     "datasets",
+    "detect_changes",
     "l2_distance",
+    "metrics",
     "plots",
     "two_sample_test",
 ]
@@ -64,7 +68,10 @@ _HOME = {
     "l2_distance": "questions.distance",
     "TwoSampleResult": "questions.two_sample",
     "two_sample_test": "questions.two_sample",
+    "ChangesResult": "questions.changes",
+    "detect_changes": "questions.changes",
     "datasets": "",
+    "metrics": "",
     "plots": "",
 }
 

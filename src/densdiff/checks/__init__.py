@@ -16,11 +16,13 @@ from densdiff.checks.parameters import (
     whole,
 )
 from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points
+from densdiff.checks.series import Series, series, window
 from densdiff.checks.wording import came, shown, warn
 
 __all__ = [
     "LabelledRows",
     "Pair",
+    "Series",
     "blocks",
     "came",
     "centers",
@@ -35,7 +37,9 @@ __all__ = [
     "points",
     "positive_grid",
     "seed",
+    "series",
     "shown",
     "warn",
     "whole",
+    "window",
 ]

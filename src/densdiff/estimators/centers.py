@@ -39,7 +39,11 @@ class CenterKernel:
 
     def features(self, sigma: float, lam: float, rows: FloatArray) -> FloatArray:
         """psi R with RR' = M: their inner products are the kernel, (k, b)."""
-        return np.asarray(self._psi(sigma, rows) @ self._root(sigma, lam))
+        return np.asarray(self.plain(sigma, rows) @ self._root(sigma, lam))
+
+    def turned(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
+        """The features along some axes (b, p), at the cost of p instead of b, (k, p)."""
+        return np.asarray(self.plain(sigma, rows) @ (self._root(sigma, lam) @ axes))
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
@@ -57,7 +61,7 @@ class CenterKernel:
             self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
         return self._kept_root[2]
 
-    def _psi(self, sigma: float, rows: FloatArray) -> FloatArray:
+    def plain(self, sigma: float, rows: FloatArray) -> FloatArray:
         direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
         return next(kernel.features(kernel.squared_distances(rows, self.centers, direct), np.array([sigma])))
 

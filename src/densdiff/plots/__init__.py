@@ -4,8 +4,9 @@ Everything is read from attributes; nothing is estimated here. Figures are made 
 backend or other global setting changes.
 """
 
+from densdiff.plots.changes import plot_changes
 from densdiff.plots.difference import plot_difference
 from densdiff.plots.mixture import plot_mixture
 from densdiff.plots.null import plot_null
 
-__all__ = ["plot_difference", "plot_mixture", "plot_null"]
+__all__ = ["plot_changes", "plot_difference", "plot_mixture", "plot_null"]

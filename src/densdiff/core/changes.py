@@ -1,0 +1,198 @@
+"""Changes in a series of feature means: contrasts at many scales, the dependence of what is left, and its null.
+
+Everything acts on block means u (.., n, p) of features in the order of time. Between two stretches of n1 and n2 blocks
+the contrast is n1 n2 / (n1 + n2) |difference of means|^2 in units of the noise: features are weighted by one over
+their long-run variance.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import maximum_filter1d
+from scipy.signal import lfilter
+
+from densdiff.core.scaling import FloatArray
+
+IntArray = npt.NDArray[np.intp]
+_SIDE = 0.5  # shortest side of a contrast, in windows
+_RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is known badly
+_ROUNDS = 2
+_RAISED = 1.0  # by how many standard errors the null's correlations are raised: they were fitted
+_TINY = 1e-300
+_CHUNK = 4_000_000  # entries of simulated series held at once
+
+
+def running_sums(u: FloatArray) -> FloatArray:
+    """(.., n + 1, p), starting with 0."""
+    sums = np.zeros((*u.shape[:-2], u.shape[-2] + 1, u.shape[-1]))
+    np.cumsum(u, axis=-2, out=sums[..., 1:, :])
+    return sums
+
+
+def window_scales(window: int, n: int) -> list[int]:
+    """The window and its doubles up to half of n blocks, all in blocks."""
+    scales = [window]
+    while scales[-1] < n / 2:
+        scales.append(2 * scales[-1])
+    return scales
+
+
+def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> FloatArray:
+    """Contrast at t = low, .., high for each scale, windows cut at both ends, (scales, .., high - low + 1).
+
+    -inf where a side is shorter than half of the first scale.
+    """
+    m = high - low
+    part = sums[..., low : high + 1, :]
+    shortest = max(1, ceil(_SIDE * scales[0]))
+    found = np.full((len(scales), *part.shape[:-2], m + 1), -np.inf)
+    if m < 2 * shortest:
+        return found
+    inner = slice(shortest, m + 1 - shortest)
+    t, middle = np.arange(m + 1)[inner], part[..., inner, :]
+    for level, scale in enumerate(scales):
+        if level and scale >= 2 * m:
+            break
+        first, last = np.maximum(t - scale, 0), np.minimum(t + scale, m)
+        left, right = t - first, last - t
+        gap = part.take(last, axis=-2) / right[:, None]
+        gap -= middle * (1.0 / left + 1.0 / right)[:, None]
+        gap += part.take(first, axis=-2) / left[:, None]
+        found[level, ..., inner] = np.einsum("...tp,...tp->...t", gap, gap) * (left * right / (left + right))
+    return found
+
+
+def line_gains(sums: FloatArray, moments: FloatArray, scales: list[int], low: int, high: int) -> FloatArray:
+    """What a straight line over the same two windows explains, (scales, high - low + 1).
+
+    ``moments`` are running sums of features times the middle of their block.
+    """
+    t = np.arange(low, high + 1)
+    found = np.empty((len(scales), len(t)))
+    for level, scale in enumerate(scales):
+        first, last = np.maximum(t - scale, low), np.minimum(t + scale, high)
+        m = np.maximum(last - first, 2)
+        slope = moments[last] - moments[first] - ((first + last) / 2)[:, None] * (sums[last] - sums[first])
+        found[level] = np.einsum("tp,tp->t", slope, slope) * 12.0 / (m * (m**2 - 1.0))
+    return found
+
+
+def _residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+    """What is left of u (B, n, p) around its means between cuts, and where a piece starts, (B, n).
+
+    Cuts are made at every local maximum of the contrast, whether it means anything or not: no change may hide in noise.
+    """
+    batch, n, p = u.shape
+    score = contrasts(running_sums(u), [window], 0, n)[0]  # (B, n + 1)
+    highest = maximum_filter1d(score, 2 * window + 1, axis=-1, mode="constant", cval=-np.inf)
+    starts = ((highest == score) & np.isfinite(score))[:, :n]
+    starts[:, 0] = True
+    flat = np.flatnonzero(starts.ravel())
+    lengths = np.diff(np.append(flat, batch * n))
+    rows = u.reshape(batch * n, p)
+    means = np.add.reduceat(rows, flat, axis=0) / lengths[:, None]
+    return (rows - np.repeat(means, lengths, axis=0)).reshape(u.shape), starts
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Variance and correlation from block to block of each feature, (.., p), and the number of pieces between cuts."""
+
+    variance: FloatArray
+    correlation: FloatArray
+    pieces: FloatArray
+
+    def weights(self, most: float) -> FloatArray:
+        """One over the long-run variance of each feature, with correlations of 0 to ``most``, (.., p)."""
+        r = np.clip(self.correlation, 0.0, most)
+        long_run = self.variance * (1.0 + r) / (1.0 - r)
+        return np.asarray(1.0 / np.maximum(long_run + _RIDGE * long_run.mean(axis=-1, keepdims=True), _TINY))
+
+
+def dependence(u: FloatArray, window: int) -> Dependence:
+    """Of each series of a batch (B, n, p)."""
+    left, starts = _residuals(u, window)
+    squares = np.square(left).sum(axis=1)
+    products = (left[:, 1:] * left[:, :-1] * ~starts[:, 1:, None]).sum(axis=1)
+    pieces = starts.sum(axis=1)
+    freedom = np.maximum(u.shape[1] - pieces, 1)[:, None]
+    return Dependence(squares / freedom, products / np.maximum(squares, _TINY), pieces)
+
+
+def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:
+    """Directions in which sums of ``span`` blocks of the noise are uncorrelated, (p, p).
+
+    Features that look white one by one may share a slow direction, which only sums over some time show.
+    """
+    sums = running_sums(_residuals(u[None], window)[0][0])
+    slow = sums[span:] - sums[:-span]
+    return np.asarray(np.linalg.eigh(slow.T @ slow)[1][:, ::-1])
+
+
+def _simulated(
+    count: int, n: int, variance: FloatArray, correlation: FloatArray, random: np.random.Generator
+) -> FloatArray:
+    """Gaussian autoregressions of order 1 without change, (count, n, p)."""
+    noise = random.standard_normal((count, n, len(variance))) * np.sqrt(variance)
+    noise[:, 1:] *= np.sqrt(1.0 - correlation**2)
+    for j, r in enumerate(correlation):
+        if r:
+            noise[:, :, j] = lfilter([1.0], [1.0, -r], noise[:, :, j], axis=1)
+    return noise
+
+
+def null_series(
+    fitted: Dependence, n: int, window: int, most: float, count: int, random: np.random.Generator
+) -> Iterator[FloatArray]:
+    """Series without change whose dependence, fitted the same way, looks like this: weighted running sums in batches.
+
+    Cutting takes away variance and correlation; two rounds of simulation find the process that shows what was seen.
+    Each simulated series is weighted by its own fit, as the data are.
+    """
+    p = len(fitted.variance)
+    correlation = np.clip(fitted.correlation + (1 + 2 * fitted.correlation) * fitted.pieces / n, 0.0, most)
+    variance = fitted.variance.copy()
+    size = max(1, _CHUNK // (n * p))
+    for _ in range(_ROUNDS):
+        refits = [
+            dependence(_simulated(k, n, variance, correlation, random), window)
+            for k in _pieces(max(20, count // 4), size)
+        ]
+        seen = np.concatenate([refit.correlation for refit in refits])
+        spread = np.concatenate([refit.variance for refit in refits]).mean(axis=0)
+        correlation = np.clip(correlation + fitted.correlation - np.median(seen, axis=0), 0.0, most)
+        variance = variance * fitted.variance / np.maximum(spread, _TINY)
+    correlation = np.where(correlation > 0, np.clip(correlation + _RAISED / sqrt(n), 0.0, most), 0.0)
+    for k in _pieces(count, size):
+        u = _simulated(k, n, variance, correlation, random)
+        yield running_sums(u) * np.sqrt(dependence(u, window).weights(most))[:, None, :]  # (k, n + 1, p)
+
+
+def peaks(score: FloatArray, reach: int) -> IntArray:
+    """Places of the positive local maxima within ``reach`` on both sides, one of each plateau; nan aside."""
+    known = np.where(np.isfinite(score), score, 0.0)
+    highest = maximum_filter1d(known, 2 * reach + 1, mode="constant", cval=0.0)
+    found: list[int] = []
+    for place in np.flatnonzero((highest == known) & (known > 0)):
+        if not found or place - found[-1] > reach:
+            found.append(int(place))
+    return np.array(found, dtype=np.intp)
+
+
+def _pieces(count: int, size: int) -> list[int]:
+    return [min(size, count - first) for first in range(0, count, size)]
+
+
+def refined(sums: FloatArray, changes: IntArray, reach: int) -> IntArray:
+    """Each change moved to the largest contrast between its two neighbours, at most ``reach`` away, twice in turn."""
+    ends = np.concatenate([[0], changes, [len(sums) - 1]])
+    for _ in range(2):
+        for j in range(1, len(ends) - 1):
+            low, high = int(ends[j - 1]), int(ends[j + 1])
+            t = np.arange(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
+            gap = (sums[high] - sums[t]) / (high - t)[:, None] - (sums[t] - sums[low]) / (t - low)[:, None]
+            ends[j] = t[np.argmax(np.square(gap).sum(axis=1) * (t - low) * (high - t))]
+    return np.asarray(ends[1:-1])

@@ -1,0 +1,62 @@
+"""One model for a whole series: every subsequence as a few features whose mean differences are the distance E6."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core import kernel, selection
+from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.estimators.centers import CenterKernel
+from densdiff.estimators.lsdd import LSDD
+
+CENTERS = 150
+STRENGTH = 0.1  # lam in units of G's mean row sum
+MOST_FEATURES = 16
+KEPT = 0.98  # of the variance of the features
+_PART = 2000  # rows that tell the principal axes
+_BLOCK = 20_000
+
+
+@dataclass(frozen=True)
+class SeriesFeatures:
+    """Features of the subsequences y(t), .., y(t + lag - 1), centred, and the model they come from."""
+
+    values: FloatArray  # (T - lag + 1, p)
+    vectors: FloatArray  # (T - lag + 1, d lag), in inner units
+    sigma: float
+    lam: float
+    n_centers: int
+
+
+def subsequences(rows: FloatArray, lag: int) -> FloatArray:
+    """The vectors [y(t), .., y(t + lag - 1)], (T - lag + 1, d lag)."""
+    if lag == 1:
+        return rows
+    return np.lib.stride_tricks.sliding_window_view(rows, lag, axis=0).reshape(len(rows) - lag + 1, -1)
+
+
+def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> SeriesFeatures:
+    """Kernels on some subsequences, turned so that squared mean differences are E6, the leading axes kept."""
+    sigmas, lams = model.checked_grids()
+    even = np.broadcast_to(1.0 / len(rows), len(rows))
+    scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
+    vectors = subsequences(inner, lag)
+    centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
+    squared = kernel.squared_distances(centers, centers, True)
+    squared = squared[np.triu_indices(len(centers), 1)]
+    squared = squared[squared > 0]
+    sigma = float(np.sqrt(np.median(squared))) if squared.size else 1.0
+    if sigmas is not None:
+        sigma = float(np.median(sigmas)) / scaling.sigma_unit
+    of = CenterKernel(centers, kernel.radius(vectors), sigma)
+    lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
+    some = of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)])
+    spread, axes = np.linalg.eigh(np.cov(some.T).reshape(some.shape[1], -1))
+    spread, axes = np.maximum(spread[::-1], 0.0), axes[:, ::-1]
+    share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
+    kept = min(MOST_FEATURES, int(np.searchsorted(share, KEPT)) + 1, len(spread))
+    values = np.empty((len(vectors), kept))
+    for start in range(0, len(vectors), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values[block] = of.turned(sigma, lam, vectors[block], axes[:, :kept])
+    return SeriesFeatures(values - values.mean(axis=0), vectors, sigma * scaling.sigma_unit, lam, len(centers))
