@@ -1,0 +1,202 @@
+"""False alarms of change detection in series without change, and of permuted samples as a null, which fails."""
+
+import sys
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+import densdiff as dd
+from densdiff.core import changes as scan
+from densdiff.estimators.series import CENTERS, series_features
+
+ALPHA = 0.05
+_BURN = 500  # samples until an autoregression has forgotten its start
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A series without change: an autoregression of unit variance, and what is added to it."""
+
+    length: int
+    phi: float = 0.0
+    window: int | str = "auto"
+    d: int = 1
+    df: float = np.inf  # degrees of freedom of the shocks
+    period: int = 0  # of a sine of unit variance that is added, 0 for none
+    trend: float = 0.0  # deviations that the mean climbs from end to end
+
+    @property
+    def shape(self) -> str:
+        parts = [f"AR(1) {self.phi:g}" if self.phi else "independent"]
+        parts += [f"t{self.df:g}"] * bool(np.isfinite(self.df)) + [f"d = {self.d}"] * (self.d > 1)
+        parts += [f"sine of period {self.period}"] * bool(self.period)
+        return ", ".join(parts + [f"trend of {self.trend:g} sd"] * bool(self.trend))
+
+    def __str__(self) -> str:
+        return f"{self.shape}, T = {self.length}, window {self.window}"
+
+    def most(self, window: int) -> float:
+        """The promise of DESIGN 1.8, as a multiple of alpha; inf where there is none."""
+        if self.trend or 0 < 2 * window < self.period:
+            return np.inf  # a drift, or a season so slow that its rise is a change for that window
+        if self.phi <= 0.3 and not self.period:
+            return 1.0
+        kept = 1.0 - self.phi
+        return 2.0 if self.phi <= 0.9 and self.length * kept >= 100 - 1e-9 and window * kept >= 5 - 1e-9 else np.inf
+
+
+def draw(cell, run, shift=0.0):
+    """The series, (T, d); a shift in deviations begins at its middle."""
+    random = np.random.default_rng(
+        [run, cell.length, round(100 * cell.phi), cell.d, cell.period, round(8 * cell.trend)]
+    )
+    size = (cell.length + _BURN, cell.d)
+    if np.isfinite(cell.df):
+        shocks = random.standard_t(cell.df, size) * np.sqrt((cell.df - 2) / cell.df)
+    else:
+        shocks = random.standard_normal(size)
+    rows = lfilter([np.sqrt(1 - cell.phi**2)], [1.0, -cell.phi], shocks, axis=0)[_BURN:]
+    if cell.period:
+        phase = random.random()
+        rows += np.sqrt(2.0) * np.sin(2 * np.pi * (np.arange(cell.length) / cell.period + phase))[:, None]
+    rows += np.linspace(0.0, cell.trend, cell.length)[:, None]
+    rows[cell.length // 2 :] += shift
+    return rows
+
+
+def right_way(cell, run, shift=0.0):
+    """The library's p-value of the largest change and its place; a report at alpha is a p-value of at most alpha."""
+    with warnings.catch_warnings():  # a straight line may explain more than any step: no candidate is left
+        warnings.simplefilter("ignore", dd.DensDiffWarning)
+        found = dd.detect_changes(draw(cell, run, shift), window=cell.window, n_changes=1, random_state=run)
+    return (found.pvalues[0], found.changes[0]) if len(found.changes) else (1.0, -1)
+
+
+def statistic(rows, window, lag, seed):
+    """The largest contrast of E6 at the library's scales, not yet in units of the noise."""
+    block = max(1, window // 8)
+    features = series_features(rows, min(lag, block), dd.LSDD(solver="centers", n_centers=CENTERS), seed).values
+    n = (len(rows) - min(lag, block) + 1) // block
+    offset = (len(features) - n * block) // 2
+    u = features[offset : offset + n * block].reshape(n, block, -1).mean(axis=1)
+    return float(scan.contrasts(scan.running_sums(u), scan.window_scales(round(window / block), n), 0, n).max())
+
+
+def permuted(cell, run, shift=0.0, shuffles=19):
+    """Wrong: the largest contrast among those of the same samples in random order, as if they were independent.
+
+    In the units of E6: divided by the long-run variance that is fitted to each order, as the library does, the
+    contrast takes most of the dependence away itself: then 4 of 30 series alarmed at 0.7 and 17 of 30 at 0.9.
+    """
+    rows = draw(cell, run, shift)
+    window = dd.detect_changes(rows, n_changes=0).window if cell.window == "auto" else cell.window
+    random = np.random.default_rng([run, 1])
+    seen = statistic(rows, window, 5, run)
+    null = [statistic(random.permutation(rows), window, 5, run) for _ in range(shuffles)]
+    return (1 + sum(value >= seen for value in null)) / (shuffles + 1), -1
+
+
+def pvalues(cell, runs, way=right_way, first=0, shift=0.0):
+    """Of each run, (runs,)."""
+    return np.array([way(cell, run, shift)[0] for run in range(first, first + runs)])
+
+
+def false_alarms(cell, runs, way=right_way, first=0, alpha=ALPHA):
+    """In how many of the runs something is reported."""
+    return int((pvalues(cell, runs, way, first) <= alpha).sum())
+
+
+RUNS = 400
+INTRO = """## False alarms of change detection
+
+Share of series without change in which `detect_changes` reports anything, at alpha = 5 % and 1 %. Series have unit
+variance; t3 has shocks of three degrees of freedom; a sine has unit variance itself; a trend climbs evenly from end to
+end. Promised (DESIGN 1.8): at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
+where T (1 - phi) >= 100 and window (1 - phi) >= 5; nothing for a trend, for shorter series or for seasons longer than
+two windows, whose figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
+above alpha + 3 standard errors where that is promised, is marked with !. Beside it the share of series in which a
+shift of so many deviations at the middle is found at 5 % within a window of its place. "Permuted" is the wrong way,
+kept for comparison: the largest contrast of E6 among those of the same samples in random order.
+"""
+HEADER = "| series | T | window | runs | promise | alarms at 5 % | at 1 % | shift | found | permuted at 5 % |"
+
+
+def cells():
+    """Every setting of the full table, with the shift that stands beside it and whether the wrong way is shown."""
+    auto = [Cell(t, phi) for t in (200, 500, 1000, 2000) for phi in (0.0, 0.3, 0.5, 0.7, 0.9)]
+    fixed = [Cell(500, phi, 50) for phi in (0.0, 0.3, 0.7)]  # auto is 25 there
+    fixed += [Cell(1000, phi, 25) for phi in (0.0, 0.3, 0.7)]
+    fixed += [Cell(1000, 0.9, w) for w in (50, 100)] + [Cell(2000, 0.9, 100), Cell(2000, 0.0, 25)]
+    heavy = [Cell(t, phi, df=3) for t, phi in ((200, 0.0), (500, 0.0), (500, 0.7), (2000, 0.0), (2000, 0.9))]
+    wide = [Cell(t, phi, d=3) for t, phi in ((200, 0.0), (500, 0.0), (500, 0.3), (500, 0.7), (2000, 0.9))]
+    season = [Cell(t, period=p) for p in (20, 50) for t in (200, 500, 1000, 2000)] + [Cell(500, window=50, period=50)]
+    drift = [Cell(t, trend=k) for t, k in ((200, 1.0), (500, 1.0), (2000, 1.0), (500, 3.0))]
+    return auto + fixed + heavy + wide + season + drift
+
+
+def deviations(cell):
+    return 1.0 if cell.phi < 0.5 and not cell.period else 2.0
+
+
+def shows_wrong_way(cell):
+    return cell in [Cell(500, phi) for phi in (0.0, 0.3, 0.7, 0.9)]
+
+
+def report(quick=False):
+    """The table as text, and a line for each figure above its target."""
+    from joblib import Parallel, delayed
+
+    chosen = cells()
+    runs = RUNS // (10 if quick else 1)
+    jobs = (
+        delayed(_chunk)(k, cell, range(first, min(first + 20, runs)))
+        for k, cell in enumerate(chosen)
+        for first in range(0, runs, 20)
+    )
+    tables = [[] for _ in chosen]
+    for k, found in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=1 if sys.stderr.isatty() else 0)(jobs):
+        tables[k] += found
+    lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
+    for cell, table in zip(chosen, tables, strict=True):
+        line, breach = _line(cell, np.array(table))
+        lines.append(line)
+        breaches += [breach] * bool(breach)
+    return "\n".join(lines) + "\n", breaches
+
+
+def window_of(cell):
+    return (
+        dd.detect_changes(draw(cell, 0), n_changes=0, random_state=0).window if cell.window == "auto" else cell.window
+    )
+
+
+def _chunk(k, cell, runs):
+    """p-value without change, p-value and distance from its place with one, p-value of the wrong way."""
+    found = []
+    for run in runs:
+        p, _ = right_way(cell, run)
+        p_shifted, place = right_way(cell, run, deviations(cell)) if run % 4 == 0 else (np.nan, 0)
+        wrong = permuted(cell, run)[0] if run % 4 == 0 and shows_wrong_way(cell) else np.nan
+        found.append((p, p_shifted, abs(place - cell.length // 2), wrong))
+    return k, found
+
+
+def _line(cell, table):
+    """From an array (runs, 4); power and the wrong way come from every fourth run."""
+    runs, window = len(table), window_of(cell)
+    most = cell.most(window)
+    share, small = (table[:, 0] <= ALPHA).mean(), (table[:, 0] <= ALPHA / 5).mean()
+    error = np.sqrt(max(share * (1 - share), 1 / runs) / runs)
+    limit = ALPHA + 3 * np.sqrt(ALPHA * (1 - ALPHA) / runs) if most == 1 else most * ALPHA + 2 * error
+    shifted = table[np.isfinite(table[:, 1])]
+    power = ((shifted[:, 1] <= ALPHA) & (shifted[:, 2] <= window)).mean()
+    wrong = table[np.isfinite(table[:, 3]), 3]
+    promise = {1.0: "alpha + 3 se", 2.0: "2 alpha"}.get(most, "none")
+    parts = [cell.shape, cell.length, f"auto, {window}" if cell.window == "auto" else window, runs, promise]
+    parts += [f"{100 * share:.1f} ({100 * error:.1f}){'!' * bool(share > limit)}", f"{100 * small:.1f}"]
+    parts += [f"{deviations(cell):g} sd", f"{100 * power:.0f}"]
+    parts += [f"{100 * (wrong <= ALPHA).mean():.0f}" if wrong.size else ""]
+    breach = f"{cell}: {100 * share:.1f} % false alarms, {promise} promised" if share > limit else ""
+    return "| " + " | ".join(map(str, parts)) + " |", breach
