@@ -325,12 +325,7 @@ def test_scores_have_the_length_of_the_series_and_nan_at_the_ends_only(length, l
     assert known[0] >= found.window // 2 - found.window // 8
 
 
-even = pytest.mark.xfail(
-    strict=True, reason="lag // 2 is half a sample too late for an even lag, (lag - 1) // 2 is not"
-)
-
-
-@pytest.mark.parametrize("lag", [1, pytest.param(2, marks=even), 3, pytest.param(4, marks=even), 5])
+@pytest.mark.parametrize("lag", [1, 2, 3, 4, 5])
 def test_a_change_is_the_first_sample_of_the_new_regime_whatever_the_lag(lag):
     """A shift of 3 sd is placed with an error of about 0.6, so 30 runs tell a shift of (5 - 1) / 2 from none."""
     errors = []
@@ -412,7 +407,7 @@ def test_a_p_value_is_no_smaller_than_that_of_the_change_it_was_found_after():
         ({"window": 1}, "window must be a whole number, at least 2; got 1"),
         ({"window": 20.0}, "window must be a whole number"),
         ({"window": None}, "window must be"),
-        ({"window": 151}, "takes 151 samples on each side, but series has 300"),
+        ({"window": 151}, "takes 151 samples on each side, but series has only 300 in all"),
         ({"random_state": -1}, "random_state must be a whole number"),
         ({"random_state": "a"}, "random_state must be None, a whole number"),
     ],
@@ -424,7 +419,6 @@ def test_what_cannot_be_meant_is_refused_in_one_sentence(settings, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.xfail(strict=True, reason="2 window + lag > T is a warning, DESIGN 2 asks for an InputError")
 @pytest.mark.parametrize("window", [148, 149, 150])
 def test_an_explicit_window_that_does_not_fit_is_refused(window):
     with warnings.catch_warnings():
@@ -433,7 +427,6 @@ def test_an_explicit_window_that_does_not_fit_is_refused(window):
             detect_changes(stepped(), window=window)
 
 
-@pytest.mark.xfail(strict=True, reason="lag is cut to an eighth of the window in silence")
 def test_a_lag_that_is_cut_is_told():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DensDiffWarning)
@@ -457,7 +450,6 @@ def test_window_auto_never_fails_for_length(length):
         assert not caught
 
 
-@pytest.mark.xfail(strict=True, reason="one sample is called a constant series, without a warning")
 def test_one_sample_is_too_few():
     with pytest.warns(DensDiffWarning, match="1 sample"):
         detect_changes([3.0], random_state=0)
@@ -489,9 +481,6 @@ def test_a_constant_column_changes_nothing(value):
 
 
 @pytest.mark.parametrize("half", [100, 60])
-@pytest.mark.xfail(
-    strict=True, reason="what is left is rounding, variance 2e-33, and that is judged as if it were noise"
-)
 def test_a_step_without_noise_is_one_change(half):
     found = detect_changes(np.repeat([0.0, 1.0], half), random_state=0)
     assert found.changes.tolist() == [half]
@@ -661,7 +650,6 @@ def test_a_result_is_plain_json_without_the_series():
     assert {"sigma", "lam", "seed", "version", "threshold", "window", "lag", "alpha", "dependence"} <= set(plain)
 
 
-@pytest.mark.xfail(strict=True, reason="threshold inf becomes Infinity, which is not JSON")
 @pytest.mark.parametrize("rows", [np.ones(50), np.ones(50) * 3], ids=["ones", "threes"])
 def test_a_result_without_a_threshold_is_json_too(rows):
     text = detect_changes(rows, random_state=0).to_json()

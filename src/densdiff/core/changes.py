@@ -22,6 +22,7 @@ _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is kno
 _ROUNDS = 2
 _RAISED = 1.0  # by how many standard errors the null's correlations are raised: they were fitted
 _TINY = 1e-300
+_ROUNDING = 1e-10  # of the whole variance
 _CHUNK = 4_000_000  # entries of simulated series held at once
 
 
@@ -119,7 +120,9 @@ def dependence(u: FloatArray, window: int) -> Dependence:
     products = (left[:, 1:] * left[:, :-1] * ~starts[:, 1:, None]).sum(axis=1)
     pieces = starts.sum(axis=1)
     freedom = np.maximum(u.shape[1] - pieces, 1)[:, None]
-    return Dependence(squares / freedom, products / np.maximum(squares, _TINY), pieces)
+    # rounding of a series without noise must not count as noise
+    floor = _ROUNDING * np.square(u).sum(axis=(1, 2))[:, None] / u.shape[1]
+    return Dependence(np.maximum(squares / freedom, floor), products / np.maximum(squares, floor + _TINY), pieces)
 
 
 def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:

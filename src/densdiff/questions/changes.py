@@ -70,7 +70,7 @@ class ChangesResult(Receipt):
         """Everything as plain JSON values, but for the series itself; scores that are nan become None."""
         left_out = {"series": np.empty(0), "times": None, "scores": np.empty(0), "threshold": 0.0}
         plain = type(self)(**{**{name: getattr(self, name) for name in self.__dataclass_fields__}, **left_out}).plain()
-        plain["threshold"] = None if np.isnan(self.threshold) else self.threshold
+        plain["threshold"] = self.threshold if np.isfinite(self.threshold) else None
         plain["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
         plain["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
         del plain["series"]
@@ -154,8 +154,8 @@ def detect_changes(
     own = estimator.random_state
     seed = checks.seed(random_state if own is None else own)
     length = len(data.rows)
-    if given is not None and 2 * given > length:
-        raise InputError(f"window={window!r} takes {given} samples on each side, but series has {length}")
+    if given is not None and 2 * given + min(lag, max(1, given // _BLOCKS)) > length:
+        raise InputError(f"window={window!r} takes {given} samples on each side, but series has only {length} in all")
     return _Search(data, given, lag, estimator, tuning, alpha, wanted, seed).result()
 
 
@@ -180,12 +180,15 @@ class _Search:
         self.window = given or max(_SHORTEST, round(rule))
         self.block = max(1, self.window // _BLOCKS)
         self.lag = min(lag, self.block)  # blocks shorter than the lag would overlap
+        self.shift = (self.lag - 1) // 2  # a subsequence belongs to its middle
         self.notes = list(data.notes)
+        if self.lag < lag:
+            self.notes.append(f"lag cut from {lag} to {self.lag}, an eighth of the window of {self.window} samples")
 
     def result(self) -> ChangesResult:
         length = len(self.data.rows)
         n = (length - self.lag + 1) // self.block
-        constant = not np.ptp(self.data.rows, axis=0).any()
+        constant = length > 1 and not np.ptp(self.data.rows, axis=0).any()
         if length < 2 * self.window + self.lag or constant:
             why = "the series is constant" if constant else f"{length} samples are too few for windows of {self.window}"
             self.notes.append(f"no change can be found: {why}")
@@ -223,14 +226,14 @@ class _Search:
         changes = scan.refined(fine, offset + places * self.block, 2 * self.block + self.window)
         score = scan.contrasts(sums, scales, 0, n).max(axis=0)
         scores = np.interp(
-            np.arange(length) - self.lag // 2,
+            np.arange(length) - self.shift,
             offset + self.block * np.arange(n + 1),
             np.where(np.isfinite(score), score, np.nan),
             left=np.nan,
             right=np.nan,
         )
         threshold = _threshold(maxima, self.alpha)
-        return self._result(changes + self.lag // 2, pvalues, scores, threshold, slowest, model)
+        return self._result(changes + self.shift, pvalues, scores, threshold, slowest, model)
 
     def _peaks(
         self, vectors: FloatArray, contrast: FloatArray, at: IntArray, maxima: FloatArray
@@ -255,8 +258,8 @@ class _Search:
         order = order[pvalues[order] <= self.alpha] if self.wanted is None else order[: self.wanted]
         kept = np.sort(order)
         scores = np.full(len(self.data.rows), np.nan)
-        scores[self.lag // 2 : self.lag // 2 + len(score)] = score
-        return places[kept] + self.lag // 2, pvalues[kept], scores, np.nan
+        scores[self.shift : self.shift + len(score)] = score
+        return places[kept] + self.shift, pvalues[kept], scores, np.nan
 
     def _segmented(self, sums: FloatArray, scales: list[int], maxima: FloatArray) -> list[tuple[int, float]]:
         """Binary segmentation, the largest contrast first; a step must explain at least as much as a straight line."""
