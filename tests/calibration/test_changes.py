@@ -7,7 +7,7 @@ from scipy.stats import binom
 import densdiff as dd
 from tests.calibration.changes import ALPHA, Cell, draw, false_alarms, permuted, right_way, statistic, window_of
 
-RUNS = 30
+RUNS = 20
 CHANCE = 1e-3
 
 
@@ -16,6 +16,7 @@ def most(cell, runs):
     return int(binom.isf(CHANCE, runs, min(cell.most(window_of(cell)), 2.0) * ALPHA))
 
 
+@pytest.mark.slow  # half a minute; the permuted null below is caught in every run
 @pytest.mark.parametrize(
     "cell",
     [
@@ -39,6 +40,7 @@ def test_false_alarms_are_as_rare_as_promised(cell):
     assert false_alarms(cell, RUNS) <= most(cell, RUNS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cell", "shift"), [(Cell(200), 1.5), (Cell(500, 0.3), 1.0), (Cell(1000, 0.7), 2.0)], ids=str)
 def test_silence_is_not_the_price(cell, shift):
     """Never to report anything would keep every promise."""
