@@ -286,7 +286,7 @@ def test_a_duration_means_the_same_for_seconds_and_dates():
 
 
 def test_a_duration_longer_than_half_the_series_is_refused():
-    with pytest.raises(InputError, match="window='1min' takes 600 samples on each side, but series has 60"):
+    with pytest.raises(InputError, match="window='1min' takes 600 samples on each side, but series has only 60 in all"):
         detect_changes(ROWS, time=ORDER / 10, window="1min")
 
 
