@@ -13,15 +13,14 @@ import os
 import sys
 import tempfile
 import time
-import venv
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, CalledProcessError, Popen
+from subprocess import DEVNULL, PIPE, Popen
 from typing import NamedTuple
 
 import numpy as np
 
 import densdiff as dd
-from benchmarks.peers import INSTALL_SECONDS, Skipped, call
+from benchmarks.peers import Skipped, call, peer_python
 from benchmarks.speed import fastest, line
 from densdiff import metrics
 
@@ -175,28 +174,9 @@ def ours(series, window, model=None):
 
 
 def our_runs(series, window):
-    if not hasattr(dd, "detect_changes"):
-        print("densdiff.detect_changes does not exist yet: peers alone")
-        return {}
     start = time.perf_counter()
     found = [ours(one.values, window) for one in series]
     return {OURS: Run(found, time.perf_counter() - start, 0)}
-
-
-def peers_python():
-    """The interpreter of the peers' environment, which is made and filled if it is not there yet."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "densdiff-benchmarks" / "-".join(PEERS).replace("==", "-")
-    python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        print(f"installing {', '.join(PEERS)} into an environment of their own", flush=True)
-        try:
-            venv.create(home, with_pip=True, clear=True)
-        except (OSError, CalledProcessError) as error:
-            raise Skipped(f"making their environment: {error}") from error
-        call([python, "-m", "pip", "install", "--quiet", *PEERS], INSTALL_SECONDS, "installing them")
-        ready.touch()
-    return python
 
 
 class Peers:
@@ -394,7 +374,7 @@ def against_cumsum(quick):
 def main(quick=False):
     few = 2 if quick else None
     try:
-        python = peers_python()
+        python = peer_python(PEERS)
     except Skipped as why:
         print(f"peers skipped: {why}")
         python = None

@@ -88,18 +88,18 @@ def call(command, seconds, doing):
     return done.stdout
 
 
-def peer_python():
-    """The interpreter of the peer's environment, which is made and filled if it is not there yet."""
+def peer_python(packages):
+    """The interpreter of an environment for packages, named by the first, made and filled if it is not there yet."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "densdiff-benchmarks" / PEER[0].replace("==", "-")
+    home = cache / "densdiff-benchmarks" / packages[0].replace("==", "-")
     python, ready = home / "bin" / "python", home / "ready"
     if not ready.exists():
-        print(f"installing {', '.join(PEER)} into an environment of their own", flush=True)
+        print(f"installing {', '.join(packages)} into an environment of their own", flush=True)
         try:
             venv.create(home, with_pip=True, clear=True)
         except (OSError, subprocess.CalledProcessError) as error:
             raise Skipped(f"making its environment: {error}") from error
-        call([python, "-m", "pip", "install", "--quiet", *PEER], INSTALL_SECONDS, "installing it")
+        call([python, "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS, "installing it")
         ready.touch()
     return python
 
@@ -186,7 +186,7 @@ def against_one_fit(quick):
 
 def main(quick=False):
     try:
-        python = peer_python()
+        python = peer_python(PEER)
     except Skipped as why:
         print(f"alibi-detect skipped: {why}")
         python = None

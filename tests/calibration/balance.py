@@ -1,6 +1,5 @@
 """Coverage of the class balance intervals with known shares, and of the plain Wald interval, which fails."""
 
-import sys
 import warnings
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
+from tests.calibration.parallel import gathered
 
 LEVEL = 0.95
 
@@ -124,18 +124,14 @@ def cells():
 
 def report(quick=False):
     """The table as text, and a line for each figure below its target."""
-    from joblib import Parallel, delayed
-
     chosen = cells()
     many = [max(10, RUNS // (10 if quick else 1) // (4 if cell.new > 100 else 1)) for cell in chosen]
     jobs = (
-        delayed(_chunk)(k, cell, range(first, min(first + 25, runs)))
+        (k, cell, range(first, min(first + 25, runs)))
         for k, (cell, runs) in enumerate(zip(chosen, many, strict=True))
         for first in range(0, runs, 25)
     )
-    tables = [[] for _ in chosen]
-    for k, found in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=1 if sys.stderr.isatty() else 0)(jobs):
-        tables[k] += found
+    tables = gathered(_chunk, jobs, len(chosen))
     lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
     for cell, table in zip(chosen, tables, strict=True):
         line, found = _line(cell, np.array(table))

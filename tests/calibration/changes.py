@@ -1,6 +1,5 @@
 """False alarms of change detection in series without change, and of permuted samples as a null, which fails."""
 
-import sys
 import warnings
 from dataclasses import dataclass
 
@@ -10,6 +9,7 @@ from scipy.signal import lfilter
 import densdiff as dd
 from densdiff.core import changes as scan
 from densdiff.estimators.series import CENTERS, series_features
+from tests.calibration.parallel import gathered
 
 ALPHA = 0.05
 _BURN = 500  # samples until an autoregression has forgotten its start
@@ -146,18 +146,12 @@ def shows_wrong_way(cell):
 
 def report(quick=False):
     """The table as text, and a line for each figure above its target."""
-    from joblib import Parallel, delayed
-
     chosen = cells()
     runs = RUNS // (10 if quick else 1)
     jobs = (
-        delayed(_chunk)(k, cell, range(first, min(first + 20, runs)))
-        for k, cell in enumerate(chosen)
-        for first in range(0, runs, 20)
+        (k, cell, range(first, min(first + 20, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 20)
     )
-    tables = [[] for _ in chosen]
-    for k, found in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=1 if sys.stderr.isatty() else 0)(jobs):
-        tables[k] += found
+    tables = gathered(_chunk, jobs, len(chosen))
     lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
     for cell, table in zip(chosen, tables, strict=True):
         line, breach = _line(cell, np.array(table))

@@ -1,12 +1,12 @@
 """Coverage of the distance's intervals and of the curve's bands, simulated on pairs whose truth is known."""
 
-import sys
 from dataclasses import dataclass
 
 import numpy as np
 
 import densdiff as dd
 from densdiff.datasets import Mixture, gaussian_shift, mixture_pair
+from tests.calibration.parallel import gathered
 
 LEVEL = 0.95
 REGION = 0.95  # share of the pooled mass over which a band is judged
@@ -163,19 +163,15 @@ def cells():
 
 def report(quick=False):
     """The table as text, and a line for each figure below its target."""
-    from joblib import Parallel, delayed
-
     chosen = cells()
     many = [RUNS // 10 if quick else RUNS // (4 if max(cell.n, cell.m) > 500 else 1) for cell in chosen]
     points = [region(cell) for cell in chosen]
     jobs = (
-        delayed(_chunk)(k, cell, range(first, min(first + 25, runs)), points[k])
+        (k, cell, range(first, min(first + 25, runs)), points[k])
         for k, (cell, runs) in enumerate(zip(chosen, many, strict=True))
         for first in range(0, runs, 25)
     )
-    tables = [[] for _ in chosen]
-    for k, rows in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=1 if sys.stderr.isatty() else 0)(jobs):
-        tables[k] += rows
+    tables = gathered(_chunk, jobs, len(chosen))
     lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
     for cell, table in zip(chosen, tables, strict=True):
         line, found = _line(cell, summary(table))

@@ -1,12 +1,12 @@
 """Size of the two-sample test under the null, for every tuning and null distribution."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import densdiff as dd
+from tests.calibration.parallel import gathered
 
 ALPHA = 0.05
 PERMUTATIONS = 99  # alpha (B + 1) is whole, so the size is alpha and not below it
@@ -107,17 +107,11 @@ def full():
 
 def report(quick=False):
     """The table as text, and a line for each figure that is off."""
-    from joblib import Parallel, delayed
-
     table = [(cell, max(20, runs // 10) if quick else runs) for cell, runs in full()]
     jobs = (
-        delayed(_chunk)(k, cell, first, min(20, runs - first))
-        for k, (cell, runs) in enumerate(table)
-        for first in range(0, runs, 20)
+        (k, cell, first, min(20, runs - first)) for k, (cell, runs) in enumerate(table) for first in range(0, runs, 20)
     )
-    found = [[] for _ in table]
-    for k, part in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=1 if sys.stderr.isatty() else 0)(jobs):
-        found[k].extend(part)
+    found = gathered(_chunk, jobs, len(table))
     lines = [INTRO, "| data | rows | model | tuning | null | runs | at 5 % | at 1 % |", "|---" * 8 + "|"]
     breaches = []
     for (cell, _), values in zip(table, found, strict=True):

@@ -13,6 +13,8 @@ _SQUARINGS_PER_EXP = 12  # k squarings multiply a relative error by 2^k: 12 keep
 _EXPANSION_TOLERANCE = 1e-11
 _QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _RUN_RATIO = 256.0
+_MEDIAN_ROWS = 1000
+_SAME = 1e-20  # a squared distance in inner units that is rounding
 _TOP, _BOTTOM = np.sqrt(2.0), 0.6  # of the largest and the smallest quantile
 
 
@@ -64,6 +66,20 @@ def features(squared: FloatArray, sigmas: FloatArray) -> Iterator[FloatArray]:
             for _ in range(k):
                 np.multiply(psi, psi, out=psi)
             yield psi
+
+
+def gaussian(a: FloatArray, b: FloatArray, sigma: float) -> FloatArray:
+    """psi between two sets of rows at one sigma, (k, l)."""
+    direct = needs_direct_differences(radius(a, b), sigma, a.shape[1])
+    return next(features(squared_distances(a, b, direct), np.array([sigma])))
+
+
+def median_distance(rows: FloatArray) -> float:
+    """Of rows that differ, from a thousand of them at most; 1 if all are equal."""
+    some = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
+    squared = squared_distances(some, some, True)[np.triu_indices(len(some), 1)]
+    squared = squared[squared > _SAME]
+    return float(np.sqrt(np.median(squared))) if squared.size else 1.0
 
 
 def gram(centers: FloatArray, sigmas: FloatArray, direct: bool) -> Iterator[FloatArray]:

@@ -11,7 +11,7 @@ from densdiff.core import kernel
 from densdiff.core.least_squares import KernelRidge
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.errors import NotFittedError
-from densdiff.estimators.mixture import LEAST_SCORE, blocks, median_distance, stratified
+from densdiff.estimators.mixture import LEAST_SCORE, blocks, stratified
 
 _WIDTHS = np.array([4.0, 2.0, 1.0, 0.5, 0.25])  # of the median distance
 _LAMS = np.logspace(0.5, -3.5, 9)
@@ -71,14 +71,14 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         weights = data.weights / data.weights.sum()
         self._scaling, rows, _ = pooled_scaling(data.rows, data.rows, weights, weights, self.standardize)
         unit = self._scaling.sigma_unit
-        inner = np.sort(_WIDTHS * median_distance(rows) if sigmas is None else sigmas / unit)[::-1]
+        inner = np.sort(_WIDTHS * kernel.median_distance(rows) if sigmas is None else sigmas / unit)[::-1]
         lams = _LAMS if lams is None else lams
         targets = np.eye(len(data.classes))[data.codes]
         level, i = _best(
             rows, targets, weights, inner, lams, stratified(data.codes, self.seed_, min(folds, len(data.codes)))
         )
         self._rows, self._sigma = rows, float(inner[level])
-        self._ridge = KernelRidge(_gaussian(rows, rows, self._sigma), targets, weights, lams[[i]])
+        self._ridge = KernelRidge(kernel.gaussian(rows, rows, self._sigma), targets, weights, lams[[i]])
         self.classes_ = data.classes
         self.sigma_, self.lam_ = self._sigma * unit, float(lams[i])
         self.feature_names_ = data.names
@@ -92,7 +92,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         rows = self._scaling.apply(checks.points(X, self.feature_names_))
         found = np.empty((len(rows), len(self.classes_)))
         for block in blocks(rows, len(self._rows)):
-            found[block] = self._ridge.scores(_gaussian(rows[block], self._rows, self._sigma))[0]
+            found[block] = self._ridge.scores(kernel.gaussian(rows[block], self._rows, self._sigma))[0]
         return found
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -111,11 +111,6 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
 
-def _gaussian(a: FloatArray, b: FloatArray, sigma: float) -> FloatArray:
-    direct = kernel.needs_direct_differences(kernel.radius(a, b), sigma, a.shape[1])
-    return next(kernel.features(kernel.squared_distances(a, b, direct), np.array([sigma])))
-
-
 def _best(
     rows: FloatArray,
     targets: FloatArray,
@@ -129,7 +124,7 @@ def _best(
         return 0, 0
     errors = np.zeros((len(sigmas), len(lams)))
     for level, sigma in enumerate(map(float, sigmas)):
-        gram = _gaussian(rows, rows, sigma)
+        gram = kernel.gaussian(rows, rows, sigma)
         for fold in range(int(groups.max()) + 1):
             held = groups == fold
             train = weights[~held] / weights[~held].sum()

@@ -163,13 +163,18 @@ def likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatA
     return float(sigmas[np.argmax(scores)])
 
 
+def dealt_width(sample: Sample, seed: int, folds: int, sigmas: FloatArray) -> float:
+    """The same with folds dealt by the rows' positions, no more of them than rows."""
+    folds = min(folds, len(sample.rows))
+    return likelihood_width(sample, selection.deal(seed, len(sample.rows), folds), np.eye(folds), sigmas)
+
+
 class GaussianOverlap:
     """The integral of the product of two Gaussians around two rows: the kernel of a density estimate's L2 distance."""
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
         """(k, l), times the scale; ``lam`` means nothing here."""
-        wide = float(np.sqrt(2.0)) * sigma
-        return next(kernel.features(kernel.squared_distances(a, b, _direct(a, b, wide)), np.array([wide])))
+        return kernel.gaussian(a, b, float(np.sqrt(2.0)) * sigma)
 
     def __init__(self, d: int) -> None:
         self.d = d

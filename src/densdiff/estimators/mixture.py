@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.core import kernel, metric, selection
+from densdiff.core import kernel, metric
 from densdiff.core.least_squares import KernelRidge
 from densdiff.core.scaling import FloatArray
 from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
 from densdiff.errors import DensDiffWarning
-from densdiff.estimators.kde import KDEDifference, likelihood_width, overlap
+from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Sample
 
@@ -31,7 +31,6 @@ LIKELIHOOD = 2.0 / 3.0  # of the answer; the rest is the nearest mixture
 FOLDS = 5
 MOST_ROWS = 2000  # labelled rows that are used: the kernel between them is held in memory
 _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and lam
-_SAME = 1e-20  # a squared distance in inner units that is rounding
 _BLOCK = 1 << 20  # entries of a kernel block
 
 
@@ -80,7 +79,7 @@ class LearnedKernel:
         for learn in (metric.by_columns, metric.by_directions):
             turn = learn(labelled.rows, labelled.codes, labelled.balanced)
             anchors = labelled.rows @ turn
-            self.parts.append((turn, anchors, median_distance(anchors)))
+            self.parts.append((turn, anchors, kernel.median_distance(anchors)))
 
     def to(self, rows: FloatArray) -> FloatArray:
         """(m, n)."""
@@ -92,14 +91,6 @@ class LearnedKernel:
             for factor, psi in zip(WIDTHS, kernel.features(squared, WIDTHS * width), strict=True):
                 total += factor * psi
         return total
-
-
-def median_distance(rows: FloatArray) -> float:
-    """Of the distinct rows; 1 if there is but one."""
-    some = rows[:: -(-len(rows) // 1000)]
-    squared = kernel.squared_distances(some, some, True)[np.triu_indices(len(some), 1)]
-    squared = squared[squared > _SAME]
-    return float(np.sqrt(np.median(squared))) if squared.size else 1.0
 
 
 def blocks(rows: FloatArray, columns: int) -> Iterator[slice]:
@@ -283,7 +274,7 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
         for own in np.equal.outer(range(labelled.codes.max() + 1), labelled.codes)
     ]
     samples.append(Sample(data.scaling.apply(new), np.full(len(new), 1.0 / len(new))))
-    widths = [likelihood_width(s, *_dealt(len(s.rows), data.seed, model.folds), sigmas) for s in samples]
+    widths = [dealt_width(sample, data.seed, model.folds, sigmas) for sample in samples]
     products = [
         [overlap(a, b, float(np.hypot(s, t))) for b, t in zip(samples, widths, strict=True)]
         for a, s in zip(samples[:-1], widths, strict=False)
@@ -298,8 +289,3 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
         tuning="width of each class and of the new rows by likelihood cross-validation",
         moments=None,
     )
-
-
-def _dealt(n: int, seed: int, folds: int) -> tuple[selection.IntArray, FloatArray]:
-    folds = min(folds, n)
-    return selection.deal(seed, n, folds), np.eye(folds)

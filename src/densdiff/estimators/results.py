@@ -33,7 +33,11 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return dict(json.loads(json.dumps(asdict(self), allow_nan=False, default=_plain)))
+        return dict(json.loads(json.dumps(self._contents(), allow_nan=False, default=_plain)))
+
+    def _contents(self) -> dict[str, Any]:
+        """What ``to_dict`` holds, before it is made plain."""
+        return asdict(self)
 
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""

@@ -42,12 +42,7 @@ def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> Serie
     scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
     vectors = subsequences(inner, lag)
     centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
-    squared = kernel.squared_distances(centers, centers, True)
-    squared = squared[np.triu_indices(len(centers), 1)]
-    squared = squared[squared > 0]
-    sigma = float(np.sqrt(np.median(squared))) if squared.size else 1.0
-    if sigmas is not None:
-        sigma = float(np.median(sigmas)) / scaling.sigma_unit
+    sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / scaling.sigma_unit
     of = CenterKernel(centers, kernel.radius(vectors), sigma)
     lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
     some = of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)])

@@ -18,7 +18,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
 from densdiff.estimators.averaging import choose
 from densdiff.estimators.centers import CenterKernel
-from densdiff.estimators.kde import GaussianOverlap, KDEDifference, likelihood_width
+from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, Sample
@@ -250,9 +250,7 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
 
 def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
     """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
-    groups = selection.deal(data.seed, len(rows), data.n_folds)
-    pooled = Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows)))
-    return likelihood_width(pooled, groups, np.eye(data.n_folds), ladder)
+    return dealt_width(Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows))), data.seed, data.n_folds, ladder)
 
 
 def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:

@@ -9,7 +9,7 @@ import numpy as np
 from densdiff.core import kernel, kliep, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
 from densdiff.estimators.centers import LAM_GRID, CenterKernel
-from densdiff.estimators.kde import likelihood_width
+from densdiff.estimators.kde import dealt_width
 from densdiff.estimators.prepared import Sample
 
 FOLDS = 5
@@ -91,9 +91,7 @@ def kde_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed
     """
     some = _drawn(vectors, seed, _LIKELY_ROWS)
     ladder = kernel.sigma_ladder(some) if sigmas is None else np.sort(sigmas)[::-1]
-    groups = selection.deal(seed, len(some), min(FOLDS, len(some)))
-    even = np.full(len(some), 1.0 / len(some))
-    sigma = likelihood_width(Sample(some, even), groups, np.eye(int(groups.max()) + 1), ladder)
+    sigma = dealt_width(Sample(some, np.full(len(some), 1.0 / len(some))), seed, FOLDS, ladder)
     wide = np.array([np.sqrt(2.0) * sigma])
     direct = kernel.needs_direct_differences(kernel.radius(vectors), float(wide[0]), vectors.shape[1])
     n, count = len(vectors), len(vectors) - 2 * window + 1
@@ -116,7 +114,7 @@ def kde_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed
 def kliep_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed: int) -> FloatArray:
     """KL divergence of the window from t on from the one before, by KLIEP with centers and one sigma for the series."""
     centers = _drawn(vectors, seed, CENTERS)
-    sigma = float(np.median(sigmas)) if sigmas is not None else _median_width(centers)
+    sigma = float(np.median(sigmas)) if sigmas is not None else kernel.median_distance(centers)
     direct = kernel.needs_direct_differences(kernel.radius(vectors), sigma, vectors.shape[1])
     n, count = len(vectors), len(vectors) - 2 * window + 1
     stride = max(1, window // _PER_WINDOW)
@@ -132,9 +130,3 @@ def kliep_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, se
         alpha, _ = kliep.solve(psi, after / window, before / window, start, kliep.FOLD_GAP, kliep.MOST_CYCLES)
         found[first : first + _BATCH] = (kliep.log_ratios(psi, alpha) * after).sum(axis=0) / window
     return _framed(np.interp(np.arange(count), places, np.maximum(found, 0.0)), n, window)
-
-
-def _median_width(centers: FloatArray) -> float:
-    squared = kernel.squared_distances(centers, centers, True)
-    positive = squared[squared > 0]
-    return float(np.sqrt(np.median(positive))) if positive.size else 1.0

@@ -11,6 +11,7 @@ from densdiff.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,12 +22,16 @@ LARGEST_RUG = 300
 LONGEST_LABEL = 48
 
 
-def new_axes() -> Axes:
+def new_figure(width: float, height: float) -> Figure:
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError as error:
         raise MissingExtraError('pictures need matplotlib: pip install "densdiff[plot]"') from error
-    return Figure(figsize=(6.4, 4.2), layout="constrained", facecolor="white").subplots()
+    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+
+
+def new_axes() -> Axes:
+    return new_figure(6.4, 4.2).subplots()
 
 
 def plain_label(name: str) -> str:

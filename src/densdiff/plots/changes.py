@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.errors import InputError, MissingExtraError
-from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, plain_label
+from densdiff.errors import InputError
+from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, new_figure, plain_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,9 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     >>> below.get_ylabel()
     'score'
     """
-    above, below = _new_pair() if axes is None else _given_pair(axes)
+    above, below = (
+        new_figure(8.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 2)) if axes is None else _given_pair(axes)
+    )
     times = np.arange(len(result.scores)) if result.times is None else np.asarray(result.times)
     spread = np.ptp(result.series, axis=0)
     shown = min(result.series.shape[1], MOST_COLUMNS)
@@ -91,15 +93,6 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     count = len(result.changes)
     above.set_title("no change found" if not count else f"{count} change{'s' * (count > 1)}", fontsize="medium")
     return np.array([above, below])
-
-
-def _new_pair() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError as error:
-        raise MissingExtraError('pictures need matplotlib: pip install "densdiff[plot]"') from error
-    figure = Figure(figsize=(8.0, 4.6), layout="constrained", facecolor="white")
-    return figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
 
 
 def _given_pair(axes: Any) -> Any:

@@ -1,7 +1,7 @@
 """When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import sqrt
 from typing import Any
 
@@ -66,18 +66,13 @@ class ChangesResult(Receipt):
     names: tuple[str, ...]
     times: npt.NDArray[Any] | None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values, but for the series itself; scores that are nan become None."""
-        left_out = {"series": np.empty(0), "times": None, "scores": np.empty(0), "threshold": 0.0}
-        plain = type(self)(**{**{name: getattr(self, name) for name in self.__dataclass_fields__}, **left_out}).plain()
-        plain["threshold"] = self.threshold if np.isfinite(self.threshold) else None
-        plain["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
-        plain["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
-        del plain["series"]
-        return plain
-
-    def plain(self) -> dict[str, Any]:
-        return super().to_dict()
+    def _contents(self) -> dict[str, Any]:
+        """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
+        found["threshold"] = self.threshold if np.isfinite(self.threshold) else None
+        found["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
+        found["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
+        return found
 
     def plot(self) -> npt.NDArray[Any]:
         """`plots.plot_changes` of this result."""
