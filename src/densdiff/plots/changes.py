@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 6
 MOST_POINTS = 4000  # a longer series is drawn as the range of each run of samples
+FEW_POINTS = 60  # each of so few samples gets a dot
+LONGEST_NAME = 24
+_UNITS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
+_EXACT = 2**53  # float64, in which all is drawn, holds every integer up to here
+_SHORTEST_DATES = 1e-3  # seconds that an axis of dates can resolve, with some to spare
+_DATED = (1, 9999)  # years that matplotlib knows
+_YEAR = 365.2425  # days
+_DAYS = (5, 160)  # between so many days matplotlib's ticks are days
 
 
 class Scored(Protocol):
@@ -37,6 +46,15 @@ class Scored(Protocol):
 
     @property
     def threshold(self) -> float: ...
+
+
+class _Clock(NamedTuple):
+    """Where samples stand on the axis, its label, and the ticks it needs: "numbers", "whole" or "dates"."""
+
+    at: FloatArray  # (T,)
+    label: str
+    ticks: str = "numbers"
+    zone: datetime.tzinfo | None = None
 
 
 def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
@@ -63,36 +81,120 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     above, below = (
         new_figure(8.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 2)) if axes is None else _given_pair(axes)
     )
-    times = np.arange(len(result.scores)) if result.times is None else np.asarray(result.times)
-    spread = np.ptp(result.series, axis=0)
-    shown = min(result.series.shape[1], MOST_COLUMNS)
-    for j in range(shown):
-        values = result.series[:, j]
-        if shown > 1:  # columns of any unit, one above the other
-            values = (values - values.min()) / (spread[j] or 1.0) - 1.1 * j
-        _line(above, times, values, color="black" if shown == 1 else f"C{j}", label=plain_label(result.names[j]))
-    _line(below, times, result.scores, color="black")
+    clock = _clock(result.times, len(result.series))
+    at = clock.at
+    for ax in (above, below):
+        _set_ticks(ax, clock)
+    _draw_series(above, at, result)
+    _line(below, at, result.scores, color="black")
     if np.isfinite(result.threshold):
         below.axhline(result.threshold, color=MORE_Y, lw=1.2, ls="--", label="threshold")
     for i, change in enumerate(result.changes):
         for ax in (above, below):
-            ax.axvline(times[change], color=MORE_X, lw=1.4, alpha=0.85, label="change" if i == 0 else None)
-    if shown > 1:
-        above.set_yticks([])
-        left = result.series.shape[1] - shown
-        above.set_ylabel(f"{shown} columns" + (f", {left} more not shown" if left else ""))
-        above.legend(loc="upper left", fontsize="small", framealpha=0.85, ncols=3)
-    else:
-        above.set_ylabel(plain_label(result.names[0]))
-    below.set_ylabel("score")
+            ax.axvline(at[change], color=MORE_X, lw=1.4, alpha=0.85, label="change" if i == 0 else None)
+    scored = bool(np.isfinite(result.scores).any())
+    below.set_ylabel("score" if np.isfinite(result.threshold) or not scored else "score,\nno threshold")
     below.set_ylim(bottom=0)
-    below.set_xlabel("sample" if result.times is None else "time")
-    if below.get_legend_handles_labels()[1]:
-        below.legend(loc="upper left", fontsize="small", frameon=False)
-    above.set_xlim(times[0], times[-1])
+    if not scored:
+        below.set_yticks([])
+        below.text(0.5, 0.5, "no score", transform=below.transAxes, ha="center", va="center", color="dimgrey")
+    below.set_xlabel(clock.label)
     count = len(result.changes)
-    above.set_title("no change found" if not count else f"{count} change{'s' * (count > 1)}", fontsize="medium")
+    above.set_title("no change found" if not count else f"{count} change{'s' * (count > 1)}", loc="left", size="medium")
+    handles, words = below.get_legend_handles_labels()
+    if handles:  # beside the title: inside, it would hide what it explains
+        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
+        above.legend(handles, words, **place, ncols=2, fontsize="small", frameon=False)
     return np.array([above, below])
+
+
+def _draw_series(ax: Axes, at: FloatArray, result: Scored) -> None:
+    """One column as it is, several one above the other, each scaled to its own range and named beside it."""
+    total = result.series.shape[1]
+    if total == 1:
+        _line(ax, at, result.series[:, 0], color="black")
+        ax.set_ylabel(plain_label(result.names[0]))
+        return
+    shown = min(total, MOST_COLUMNS)
+    middles = []
+    for j in range(shown):
+        values = result.series[:, j]
+        low, high = float(values.min()), float(values.max())
+        half = high / 2 - low / 2  # no overflow where high - low would have one
+        scaled = (values / 2 - low / 2) / half if half else np.full(len(values), 0.5)
+        _line(ax, at, scaled - 1.1 * j, color="black")
+        middles.append(float(np.median(scaled)) - 1.1 * j)
+    names = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in result.names[:shown]]
+    ax.set_yticks(middles, [plain_label(name) for name in names], fontsize="small")
+    ax.set_ylabel(f"{shown} columns" if shown == total else f"{shown} of {total} columns")
+
+
+def _clock(times: Any, length: int) -> _Clock:
+    """Times as floats, in which alone pictures are drawn."""
+    if times is None:
+        return _Clock(np.arange(float(length)), "sample", "whole")
+    times = np.asarray(times)
+    first = times[0]
+    if isinstance(first, (datetime.timedelta, np.timedelta64)):
+        return _durations(times, "time")
+    if isinstance(first, (datetime.date, np.datetime64)):
+        return _dates(times)
+    if times.dtype.kind in "iu" and max(abs(int(first)), abs(int(times[-1]))) > _EXACT:
+        # modulo 2**64 the difference is right, also of int64
+        return _Clock((times.astype(np.uint64) - first.astype(np.uint64)).astype(np.float64), f"time since {first}")
+    return _Clock(times.astype(np.float64), "time")
+
+
+def _durations(times: npt.NDArray[Any], label: str) -> _Clock:
+    """Durations as numbers in the largest unit that the series is at least twice as long as."""
+    if times.dtype.kind == "O":
+        times = times.astype("m8[us]")
+    if np.datetime_data(times.dtype)[0] in ("Y", "M"):  # no share of a second that NumPy would tell
+        times = times.astype("m8[s]")
+    seconds = times / np.timedelta64(1, "s")
+    span = float(seconds[-1] - seconds[0])
+    unit = next((unit for unit, length in _UNITS.items() if span >= 2 * length), "ns" if span else "s")
+    return _Clock(np.asarray(seconds / _UNITS[unit], dtype=np.float64), f"{label} ({unit})")
+
+
+def _dates(times: npt.NDArray[Any]) -> _Clock:
+    """Dates as days, as matplotlib counts them, unless they are too close together or too far away for that."""
+    import matplotlib.dates
+
+    dates: Any = matplotlib.dates  # partly typed only
+    days = np.asarray(dates.date2num(times), dtype=np.float64)
+    if times.dtype.kind == "M" and times[-1] > times[0] and days[-1] - days[0] < _SHORTEST_DATES / 86400:
+        return _durations(times - times[0], f"time since {times[0]}")
+    years = 1970 + days / _YEAR
+    if years[0] < _DATED[0] + 1 or years[-1] > _DATED[1] - 1:
+        return _Clock(years, "year")
+    zone = getattr(times[0], "tzinfo", None)
+    return _Clock(days, f"time ({plain_label(str(zone))})" if zone else "time", "dates", zone)
+
+
+def _set_ticks(ax: Axes, clock: _Clock) -> None:
+    """Ticks that fit the clock, and the series from edge to edge."""
+    import matplotlib.dates
+    from matplotlib.ticker import MaxNLocator
+
+    dates: Any = matplotlib.dates
+    low, high = float(clock.at[0]), float(clock.at[-1])
+    pad = 0.0 if low < high else 0.5  # one sample, or a clock that stands still
+    if low < high and len(clock.at) <= FEW_POINTS:
+        pad = (high - low) / (2 * len(clock.at))  # the edges would cut the first and the last dot
+    if clock.ticks == "whole":
+        ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
+    elif clock.ticks == "dates":
+        ax.xaxis_date(clock.zone)
+        # whole hours and years, but days evenly: started anew each month, the 31st and the 1st overlap
+        locator = dates.AutoDateLocator(tz=clock.zone, interval_multiples=not _DAYS[0] < high - low < _DAYS[1])
+        ax.xaxis.set_major_locator(locator)
+        words = dates.ConciseDateFormatter(locator, tz=clock.zone)
+        # days with their month: beside the axis matplotlib names the last month only
+        words.formats[2] = words.zero_formats[2] = "%d %b"
+        words.offset_formats[2] = "%Y"
+        ax.xaxis.set_major_formatter(words)
+    ax.set_xlim(low - pad, high + pad)
 
 
 def _given_pair(axes: Any) -> Any:
@@ -101,11 +203,11 @@ def _given_pair(axes: Any) -> Any:
     return axes
 
 
-def _line(ax: Axes, times: npt.NDArray[Any], values: FloatArray, **style: Any) -> None:
+def _line(ax: Axes, at: FloatArray, values: FloatArray, **style: Any) -> None:
     """A line, or for many samples the range of each run of them: thousands of samples fall on one dot otherwise."""
     if len(values) <= MOST_POINTS:
-        ax.plot(times, values, lw=0.9, **style)
+        ax.plot(at, values, lw=0.9, marker="." if len(values) <= FEW_POINTS else "", **style)
         return
     starts = np.arange(0, len(values), -(-len(values) // (MOST_POINTS // 2)))
     low, high = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
-    ax.fill_between(times[starts], low, high, lw=0.6, **style)
+    ax.fill_between(at[starts], low, high, lw=0.6, **style)
