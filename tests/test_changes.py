@@ -90,27 +90,36 @@ def test_scales_double_until_two_windows_fill_the_series():
     assert scan.window_scales(1, 9) == [1, 2, 4, 8]
 
 
-@given(seeds, st.integers(2, 30), st.integers(1, 3), st.integers(1, 6), st.data())
-def test_a_line_gains_what_regression_explains(seed, n, p, scale, data):
+@given(seeds, st.integers(1, 30), st.integers(1, 3), st.integers(0, 5))
+def test_line_and_step_explain_what_regression_explains(seed, n, p, before):
+    u = noise(seed, before + n, p) + 3.0
+    line, step = scan.line_and_step(scan.running_sums(u)[before:])
+    part = u[before:]
+    middle = part - part.mean(axis=0)
+    x = np.arange(n) - (n - 1) / 2
+    for j in range(p):
+        explained = (x @ middle[:, j]) ** 2 / (x @ x) if n > 1 else 0.0
+        assert line[j] == pytest.approx(explained, rel=1e-8, abs=1e-10)
+        steps = [slow_contrast(part[:, j : j + 1], t, n) for t in range(1, n)]
+        assert step[j] == pytest.approx(max(steps, default=0.0), rel=1e-8, abs=1e-10)
+
+
+def test_line_and_step_of_a_batch_are_those_of_each_series():
+    sums = scan.running_sums(noise(1, 4, 20, 2))
+    line, step = scan.line_and_step(sums)
+    for i in range(4):
+        alone = scan.line_and_step(sums[i])
+        np.testing.assert_allclose(line[i], alone[0], rtol=1e-12)
+        np.testing.assert_allclose(step[i], alone[1], rtol=1e-12)
+
+
+@given(seeds, st.integers(4, 40), st.integers(1, 3))
+def test_straightened_sums_are_those_of_residuals_around_a_parabola(seed, n, p):
     u = noise(seed, n, p)
-    low = data.draw(st.integers(0, n - 2))
-    high = data.draw(st.integers(low + 2, n))
-    moments = scan.running_sums(u * (np.arange(n) + 0.5)[:, None])
-    found = scan.line_gains(scan.running_sums(u), moments, [scale, 2 * scale], low, high)
-    for level, reach in enumerate((scale, 2 * scale)):
-        for t in range(low, high + 1):
-            part = u[max(low, t - reach) : min(high, t + reach)]
-            middle = part - part.mean(axis=0)
-            x = np.arange(len(part)) - (len(part) - 1) / 2
-            explained = np.square(x @ middle).sum() / (x @ x) if len(part) > 1 else 0.0
-            assert found[level, t - low] == pytest.approx(explained, rel=1e-8, abs=1e-10)
-
-
-def test_a_line_explains_a_ramp_better_than_any_step():
-    u = np.arange(40.0)[:, None]
-    sums = scan.running_sums(u)
-    moments = scan.running_sums(u * (np.arange(40) + 0.5)[:, None])
-    assert (scan.line_gains(sums, moments, [5, 10], 0, 40) > scan.contrasts(sums, [5, 10], 0, 40)).all()
+    t = np.arange(n)
+    fit = np.column_stack([np.polyval(np.polyfit(t, column, 2), t) for column in u.T])
+    found = scan.straightened(scan.running_sums(u) + 5.0)
+    np.testing.assert_allclose(found, scan.running_sums(u - fit), atol=1e-8)
 
 
 @given(seeds, st.integers(1, 3), st.integers(1, 25), st.integers(1, 3))
@@ -208,12 +217,12 @@ def test_null_series_come_from_the_seed_alone_in_batches_of_any_size(monkeypatch
 
 
 def test_null_series_show_the_dependence_that_was_seen():
-    """The weights divide by a long-run variance, so correlations are compared, raised by one standard error or less."""
+    """The weights divide by a long-run variance, so correlations are compared; they are raised by three errors."""
     fitted, found = null(0, count=200)
     refit = scan.dependence(np.diff(found, axis=1), 8)
     gap = np.median(refit.correlation, axis=0) - fitted.correlation
     assert (gap > -0.06).all()
-    assert (gap < 0.06 + 1 / np.sqrt(120)).all()
+    assert (gap < 0.06 + 3 / np.sqrt(120)).all()
 
 
 @given(seeds, st.integers(1, 6))
@@ -230,19 +239,48 @@ def test_peaks_are_the_largest_within_reach_and_one_of_each_plateau(seed, reach)
     assert scan.peaks(np.full(9, np.nan), reach).size == 0
 
 
-@given(seeds, st.sets(st.integers(1, 39), max_size=4), st.integers(1, 12))
-def test_refined_changes_are_those_of_loops(seed, places, reach):
+def slowly_refined(u, changes, reach, side, least):
+    """By loops over slices."""
+    ends, kept = [0, *changes, len(u)], list(range(len(changes)))
+    while kept:
+        for _ in range(2):
+            for j in range(1, len(ends) - 1):
+                low, high = ends[j - 1], ends[j + 1]
+                near = range(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
+                ends[j] = max(near, key=lambda t: slow_contrast(u[low:high], t - low, 40))
+        inner = range(1, len(ends) - 1)
+        heights = {j: slow_contrast(u[ends[j - 1] : ends[j + 1]], ends[j] - ends[j - 1], 40) for j in inner}
+        echoes = [
+            j for j in inner if heights[j] < least or any(i != j and abs(ends[i] - ends[j]) < side for i in inner)
+        ]
+        if not echoes:
+            break
+        out = min(echoes, key=heights.get)
+        del ends[out], kept[out - 1]
+    return ends[1:-1], kept
+
+
+@given(
+    seeds,
+    st.sets(st.integers(1, 39), max_size=5),
+    st.integers(1, 12),
+    st.integers(1, 9),
+    st.sampled_from([0.0, 1.0, 4.0]),
+)
+def test_refined_changes_are_those_of_loops(seed, places, reach, side, least):
     u = noise(seed, 40, 2)
-    changes = np.array(sorted(places), dtype=np.intp)
-    ends = [0, *changes, 40]
-    for _ in range(2):
-        for j in range(1, len(ends) - 1):
-            low, high = ends[j - 1], ends[j + 1]
-            near = range(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
-            ends[j] = max(near, key=lambda t: slow_contrast(u[low:high], t - low, 40))
-    found = scan.refined(scan.running_sums(u), changes, reach)
-    np.testing.assert_array_equal(found, ends[1:-1])
-    assert (np.diff(found) > 0).all()
+    found, kept = scan.refined(scan.running_sums(u), np.array(sorted(places), dtype=np.intp), reach, side, least)
+    slow, slow_kept = slowly_refined(u, sorted(places), reach, side, least)
+    assert found.tolist() == slow
+    assert kept.tolist() == slow_kept
+    assert (np.diff(found) >= side).all()
+
+
+def test_an_echo_of_a_change_goes_and_the_change_stays():
+    u = np.repeat([0.0, 5.0], 50)[:, None] + 0.1 * noise(0, 100, 1)
+    found, kept = scan.refined(scan.running_sums(u), np.array([46, 60]), 8, 5, 1.0)
+    assert found.tolist() == [50]
+    assert len(kept) == 1
 
 
 # --- detect_changes: finds what is there
@@ -280,7 +318,6 @@ def test_a_change_of_correlation_alone_is_found():
         assert np.abs(found - 300).min(initial=600) <= 10
 
 
-@pytest.mark.xfail(strict=True, reason="with the default lag of 5 none in 8 is found, with lag 1 all are")
 def test_a_change_of_correlation_alone_is_found_with_the_default_lag():
     found = detect_changes(correlated_halves(0, 2000), random_state=0).changes
     assert np.abs(found - 1000).min(initial=2000) <= 20
@@ -382,7 +419,7 @@ def test_a_p_value_is_no_smaller_than_that_of_the_change_it_was_found_after():
         rows = noise(seed, 120)
         first = detect_changes(rows, n_changes=1, random_state=seed)
         found = detect_changes(rows, n_changes=4, random_state=seed)
-        assert found.pvalues.min() == first.pvalues[0]
+        assert found.pvalues.min() >= first.pvalues[0]  # an echo that was removed may have had the smaller one
         assert (found.pvalues <= 1).all()
 
 

@@ -79,31 +79,92 @@ def test_a_clock_may_hold_numbers_dates_or_durations(kind):
     assert found.notes == ()
 
 
-BROKEN = {
-    "durations as objects": ([i * SECOND for i in range(T)], 1.0, "cannot be read as times"),
-    "dates with a zone": (
-        pd.date_range("2024-01-01", periods=T, freq="s", tz="Europe/Berlin"),
-        1.0,
-        "300 UserWarnings",
-    ),
-    "datetime objects with a zone": (
-        [day.replace(tzinfo=datetime.UTC) for day in dates(seconds=1)],
-        1.0,
-        "a UserWarning for each",
-    ),
-    "years beyond nanoseconds": (np.datetime64("1660", "Y") + 10 * ORDER, 3.2e8, "wraps around and goes back"),
-    "nanoseconds as integers": (1_704_067_200_000_000_000 + 10 * ORDER, 10.0, "rounded to floats, which repeat"),
+ZONE = "Europe/Berlin"
+IN_ZONE = pd.date_range("2024-01-01", periods=T, freq="s", tz=ZONE)
+NANO = 1_704_067_200_000_000_000
+RARE = {
+    "durations as objects": ([i * SECOND for i in range(T)], 1.0),
+    "durations of pandas as objects": (list(pd.to_timedelta(ORDER, unit="ns")), 1e-9),
+    "dates with a zone": (IN_ZONE, 1.0),
+    "timestamps with a zone": (list(IN_ZONE), 1.0),
+    "datetime objects with a zone": ([day.replace(tzinfo=datetime.UTC) for day in dates(seconds=1)], 1.0),
+    "dates and times in one": ([day if day.hour else day.date() for day in dates(hours=12)], 43200.0),
+    "years": (np.datetime64("1990", "Y") + ORDER, 3.156e7),
+    "years beyond nanoseconds": (np.datetime64("1660", "Y") + 10 * ORDER, 3.156e8),
+    "months": (np.datetime64("2020-01", "M") + ORDER, 2.63e6),
+    "weeks": (np.datetime64("2020-01-02", "W") + ORDER, 604800.0),
+    "durations in years": (ORDER.astype("m8[Y]"), 3.156e7),
+    "pairs of minutes": (ORDER.astype("m8[2m]"), 120.0),
+    "attoseconds": (ORDER.astype("m8[as]"), 1e-18),
+    "nanoseconds of dates": (np.datetime64(NANO, "ns") + ORDER, 1e-9),
+    "nanoseconds as integers": (NANO + 10 * ORDER, 10.0),
+    "nanoseconds as a list": ((NANO + 10 * ORDER).tolist(), 10.0),
+    "integers beyond int64": (np.uint64(2**63) + 10 * ORDER.astype(np.uint64), 10.0),
+    "all of int64": (np.linspace(-9.2e18, 9.2e18, T).astype(np.int64), 1.84e19 / (T - 1)),
+    "small integers": ((4 * ORDER - 128).astype(np.int8), 4.0),
+    "integers of pandas": (pd.Series(NANO + ORDER, dtype="Int64"), 1.0),
 }
 
 
-@pytest.mark.parametrize(
-    "kind", [pytest.param(k, marks=pytest.mark.xfail(strict=True, reason=BROKEN[k][2])) for k in BROKEN]
-)
+@pytest.mark.parametrize("kind", RARE)
 def test_a_clock_of_a_less_common_kind_is_read_too(kind):
-    clock, step, _ = BROKEN[kind]
+    clock, step = RARE[kind]
     found = checks.series(ROWS, clock)
     assert found.step == pytest.approx(step, rel=0.02)
     assert found.notes == ()
+    assert len(found.times) == T
+
+
+NAIVE = [MONDAY + i * datetime.timedelta(seconds=0.5) for i in range(T)]
+# Across the hour that Berlin lives through twice
+AUTUMN = [datetime.datetime(2024, 10, 27, 0, 59, 45) + i * datetime.timedelta(seconds=0.5) for i in range(T)]
+ARROW = pa.array(AUTUMN, pa.timestamp("us", ZONE))
+OF_LIBRARIES = {
+    "pandas": (pd.Series(NAIVE), pd.Series(AUTUMN).dt.tz_localize("UTC").dt.tz_convert(ZONE)),
+    "polars": (pl.Series(NAIVE), pl.Series(AUTUMN).dt.replace_time_zone("UTC").dt.convert_time_zone(ZONE)),
+    "pyarrow": (pa.chunked_array([NAIVE]), pa.chunked_array([ARROW])),
+    "arrow in pandas": (
+        pd.Series(NAIVE, dtype=pd.ArrowDtype(pa.timestamp("us"))),
+        pd.Series(ARROW, dtype=pd.ArrowDtype(ARROW.type)),
+    ),
+    "pyarrow array": (pa.array(NAIVE), ARROW),
+    "list": (NAIVE, ARROW.to_pylist()),
+    "array": (np.array(NAIVE, dtype="M8[ms]"), np.array(ARROW.to_pylist())),
+    "index": (pd.DatetimeIndex(NAIVE), pd.DatetimeIndex(AUTUMN, tz="UTC").tz_convert(ZONE)),
+}
+FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "arrow in pandas": pd.DataFrame}
+
+
+@pytest.mark.parametrize("library", OF_LIBRARIES)
+@pytest.mark.parametrize("zoned", [False, True], ids=["naive", "zoned"])
+def test_every_library_tells_the_same_times(library, zoned):
+    clock = OF_LIBRARIES[library][zoned]
+    wanted = ARROW.to_pylist() if zoned else NAIVE
+    both = [(ROWS, clock)]
+    if library in FRAMES:
+        both.append((FRAMES[library]({"a": ROWS, "t": clock}), "t"))
+    for data, time in both:
+        found = checks.series(data, time)
+        assert found.notes == ()
+        assert found.step == pytest.approx(0.5)
+        if zoned:
+            assert [(at, at.utcoffset()) for at in found.times] == [(at, at.utcoffset()) for at in wanted]
+        else:
+            np.testing.assert_array_equal(np.asarray(found.times, dtype="M8[us]"), np.array(wanted, dtype="M8[us]"))
+        assert detect_changes(data, time=time, window="4s", random_state=0).window == 8
+
+
+@pytest.mark.parametrize("kind", ["durations as objects", "dates with a zone", "datetime objects with a zone"])
+def test_a_duration_may_be_a_window_of_a_less_common_clock(kind):
+    assert detect_changes(ROWS, time=RARE[kind][0], window="4s", random_state=0).window == 4
+
+
+def test_nanoseconds_rounded_as_objects_are_warned_of():
+    with (
+        pytest.warns(DensDiffWarning, match=r"precision lost in time: whole numbers up to \d+ are beyond 2\*\*53"),
+        pytest.warns(DensDiffWarning, match="time repeats"),
+    ):
+        checks.series(ROWS, np.array((NANO + ORDER).tolist(), dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -113,16 +174,35 @@ def test_a_clock_of_a_less_common_kind_is_read_too(kind):
         (ORDER + 0j, "time holds complex numbers"),
         (ORDER[:-1], f"time has {T - 1} values, but series has {T} samples"),
         (np.column_stack([ORDER, ORDER]), r"time has shape \(60, 2\)"),
-        (np.where(ORDER == 7, np.nan, ORDER), "first at row 7"),
-        (np.where(ORDER == 7, np.inf, ORDER), "first at row 7"),
-        (pd.Series(pd.date_range("2024-01-01", periods=T)).where(ORDER != 5), "first at row 5"),
+        (ORDER[:1], f"time has 1 value, but series has {T} samples"),
+        (np.where(ORDER == 7, np.nan, ORDER), "time has 1 missing value, at row 7; correct it first"),
+        (np.where(ORDER > 57, np.nan, ORDER), "time has 2 missing values, first at row 58"),
+        (np.where(ORDER == 7, np.inf, ORDER), "time has 1 infinite value, at row 7; correct it first"),
+        (pd.Series(pd.date_range("2024-01-01", periods=T)).where(ORDER != 5), "1 missing value, at row 5"),
+        (pd.Series(IN_ZONE).where(ORDER != 5), "1 missing value, at row 5"),
+        ([None, *IN_ZONE[1:]], "1 missing value, at row 0"),
+        ([None, *(i * SECOND for i in range(1, T))], "1 missing value, at row 0"),
+        ([None] * T, "60 missing values, first at row 0"),
+        ([*NAIVE[:9], *IN_ZONE[9:]], "time mixes dates and dates with a zone, first 2024-01-01 00:00:09.* at row 9"),
+        ([SECOND, *NAIVE[1:]], "time mixes durations and dates, first .* at row 1; pass one kind"),
+        ([*NAIVE[:-1], 7], "time mixes dates and int objects, first 7 at row 59"),
+        (
+            [day.time() for day in NAIVE],
+            "time holds times of day without a date, first 00:00:00; pass dates or durations",
+        ),
+        (ORDER.astype("m8"), r"durations without a unit; give them one, as in time.astype\('m8\[s\]'\)"),
+        (IN_ZONE[::-1], r"time goes back at row 1, from 2024-01-01 00:00:59\+01:00 to 2024-01-01 00:00:58\+01:00"),
+        (NANO - ORDER, f"time goes back at row 1, from {NANO} to {NANO - 1}"),
         (np.where(ORDER == 40, 0, ORDER), "time goes back at row 40, from 39 to 0; sort first"),
         (ORDER[::-1].astype(np.uint8), "time goes back at row 1, from 59 to 58"),
         (pd.date_range("2024-01-01", periods=T)[::-1], "time goes back at row 1, from 2024-02-29"),
-        (3, "time must be"),
+        (0, "time must be an array with one value for each of the 60 samples; got 0"),
+        (np.int64(3), "time must be an array .*; got 3"),
+        (True, "time must be an array .*; got True"),
+        ({"t": 1}, "time must be an array .*; got an object of type dict"),
         ("t", "names a column, but series has none with names"),
     ],
-    ids=str,
+    ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
 def test_a_clock_that_cannot_be_used_is_refused(time, words):
     with pytest.raises(InputError, match=words) as caught:
@@ -135,11 +215,18 @@ def test_a_clock_that_cannot_be_used_is_refused(time, words):
     [
         ("tt", r"time must be a column of series \('t', 'a', 'b'\); got 'tt' \(did you mean 't'\?\)"),
         ("", "time must be a column of series"),
+        (0, r"time must be the name of a column \('t', 'a', 'b'\) or an array with one value for .*; got 0"),
     ],
 )
 def test_a_clock_that_is_no_column_is_refused(time, words):
     with pytest.raises(InputError, match=words):
         checks.series(pd.DataFrame(frame()), time)
+
+
+def test_a_column_named_by_a_number_is_suggested():
+    with pytest.raises(InputError, match=r"got 0 \(did you mean '0'\?\)"):
+        checks.series(pd.DataFrame(np.column_stack([ORDER, ROWS])), 0)
+    assert checks.series(pd.DataFrame(np.column_stack([ORDER, ROWS])), "0").names == ("1",)
 
 
 def test_a_series_of_nothing_but_its_clock_is_refused():
@@ -153,12 +240,26 @@ def test_repeated_times_are_warned_of_with_the_first_row():
     assert any("row 40" in note for note in found.notes)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 29 times more"):
         checks.series(ROWS, ORDER // 2)
+    with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and once more"):
+        checks.series(ROWS, np.maximum(ORDER, 2) - 2)
+    with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(2024-01-01 00:00:39\+01:00\);"):
+        checks.series(ROWS, IN_ZONE[np.where(ORDER == 40, 39, ORDER)])
 
 
 def test_irregular_times_are_noted_with_the_first_row():
     found = detect_changes(ROWS, time=np.where(ORDER > 20, ORDER + 1000, ORDER), random_state=0)
-    assert any("from 1 to 1001 about 1, first odd one at row 21" in note for note in found.warnings)
+    assert any("from 1 to 1001 about 1, first odd one at row 21 (1021)" in note for note in found.warnings)
     assert "note: time steps run" in str(found)
+
+
+def test_irregular_dates_are_noted_in_seconds_and_their_zone():
+    (note,) = checks.series(ROWS, [*IN_ZONE[:30], *(IN_ZONE[30:] + pd.Timedelta("1h"))]).notes
+    assert "from 1 to 3601 about 1 s, first odd one at row 30 (2024-01-01 01:00:30+01:00)" in note
+
+
+def test_a_gap_in_unix_time_is_irregular():
+    (note,) = checks.series(ROWS, 1.7e9 + ORDER / 100 + (ORDER > 20)).notes
+    assert "first odd one at row 21" in note
 
 
 def test_jitter_and_rounding_of_a_clock_are_not_irregular():
@@ -215,6 +316,30 @@ def test_a_series_that_cannot_be_used_is_refused(data, words):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(("shape", "count"), [((3, 5000), "3 rows"), ((49, 491), "49 rows"), ((1, 11), "1 row")])
+def test_a_series_much_wider_than_long_is_asked_about(shape, count):
+    words = f"series has {count} and {shape[1]} columns, each row a sample; if rows and columns are swapped"
+    with pytest.warns(DensDiffWarning, match=words):
+        found = checks.series(np.zeros(shape))
+    assert any(words in note for note in found.notes)
+
+
+@pytest.mark.parametrize("shape", [(3, 30), (49, 490), (50, 5000), (1, 1)])
+def test_a_series_of_a_usual_shape_is_not_asked_about(shape):
+    assert checks.series(np.zeros(shape)).notes == ()
+
+
+def test_the_question_of_a_swap_reaches_the_result():
+    with pytest.warns(DensDiffWarning, match=r"swapped|too few"):
+        found = detect_changes(np.random.default_rng(0).normal(size=(20, 300)), random_state=0)
+    assert "note: series has 20 rows and 300 columns" in str(found)
+
+
+def test_a_clock_for_the_columns_is_taken_for_a_swap():
+    with pytest.raises(InputError, match="60 values, but series has 2 samples; are its rows and columns swapped"):
+        checks.series(np.zeros((2, T)), ORDER)
+
+
 def test_names_with_control_characters_are_shown_harmlessly():
     with pytest.raises(InputError) as caught:
         checks.series(pd.DataFrame({"a\x1b[31m\n": np.where(ORDER == 3, np.nan, ROWS)}))
@@ -264,11 +389,13 @@ def test_a_window_is_samples_or_a_duration(value, step, samples):
         ("1e999s", 0.1, "got '1e999s'"),
         ("nans", 0.1, "got 'nans'"),
         ("Auto", None, r"did you mean 'auto'\?"),
-        ("100ms", 0.1, "holds 1 samples? at a step of 0.1; at least 2 are needed"),
+        ("100ms", 0.1, "holds 1 sample at a step of 0.1 s; at least 2 are needed"),
         (1, None, "at least 2; got 1"),
         (2.0, None, "got 2.0"),
         (True, None, "got True"),
-        (None, None, "got None"),
+        ("4s", 1e7, "holds 0 samples at a step of 1e.07 s; .*times that are numbers count as seconds"),
+        (None, None, "window must be 'auto', a whole number of samples .2 or more. or a duration .*; got None"),
+        ([4], None, "window must be 'auto', .*; got an object of type list"),
     ],
 )
 def test_a_window_of_another_kind_is_refused(value, step, words):
@@ -304,12 +431,27 @@ def test_squared_mean_differences_of_features_are_the_distance_of_the_kernel(see
         _inner(found, centers), found.lam, found.vectors
     )
     whole = np.square(every[:20].mean(axis=0) - every[25:].mean(axis=0)).sum()
-    turned = np.square(found.values[:20].mean(axis=0) - found.values[25:].mean(axis=0)).sum()
+    own = found.values[:, : found.n_own]
+    turned = np.square(own[:20].mean(axis=0) - own[25:].mean(axis=0)).sum()
     assert turned <= whole * (1 + 1e-8)
     spread = (every - every.mean(axis=0)).var(axis=0).sum()
-    assert found.values.var(axis=0).sum() >= (KEPT if found.values.shape[1] < MOST_FEATURES else 0.5) * spread * (
-        1 - 1e-8
-    )
+    assert own.var(axis=0).sum() >= (KEPT if found.n_own < MOST_FEATURES else 0.5) * spread * (1 - 1e-8)
+
+
+def test_features_of_single_samples_stand_beside_those_of_subsequences():
+    """At the middle of each subsequence, of the same variance in all; without a lag there is nothing to add."""
+    rows = np.random.default_rng(0).normal(size=(200, 2))
+    model = dd.LSDD(solver="centers", n_centers=30)
+    found = series_features(rows, 5, model, 0)
+    beside = found.values[:, found.n_own :]
+    assert beside.shape == (196, min(beside.shape[1], MOST_FEATURES // 2))
+    assert beside.var(axis=0).sum() == pytest.approx(found.values[:, : found.n_own].var(axis=0).sum())
+    single = series_features(rows, 1, model, 0)
+    assert single.n_own == single.values.shape[1]
+    assert beside.shape[1] > 0
+    own = single.values[2:198, : beside.shape[1]]
+    ratio = np.sqrt(beside.var(axis=0).sum() / own.var(axis=0).sum())
+    np.testing.assert_allclose(beside, ratio * (own - own.mean(axis=0)), atol=1e-10)
 
 
 def _inner(found, centers):
@@ -322,7 +464,8 @@ def test_features_are_centred_and_few():
     rows = np.random.default_rng(0).normal(size=(3000, 2))
     found = series_features(rows, 3, dd.LSDD(solver="centers", n_centers=150), 0)
     assert found.values.shape[0] == 2998
-    assert 1 <= found.values.shape[1] <= MOST_FEATURES
+    assert 1 <= found.n_own <= MOST_FEATURES
+    assert found.values.shape[1] <= 1.5 * MOST_FEATURES
     np.testing.assert_allclose(found.values.mean(axis=0), 0, atol=1e-12)
     assert found.n_centers == 150
 

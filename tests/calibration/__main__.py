@@ -9,7 +9,7 @@ import importlib
 import sys
 from pathlib import Path
 
-NAMES = ("coverage", "size", "balance")
+NAMES = ("coverage", "size", "balance", "changes")
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
 

@@ -16,22 +16,28 @@ def most(cell, runs):
     return int(binom.isf(CHANCE, runs, min(cell.most(window_of(cell)), 2.0) * ALPHA))
 
 
-@pytest.mark.slow  # half a minute; the permuted null below is caught in every run
 @pytest.mark.parametrize(
     "cell",
     [
-        Cell(200),
         Cell(200, 0.3),
-        Cell(500),
-        Cell(500, 0.3, 25),
         Cell(500, 0.7),
         Cell(1000, 0.9, 50),
-        Cell(2000, 0.9),
         Cell(500, df=3),
-        Cell(500, 0.7, df=3),
-        Cell(500, 0.3, d=3),
         Cell(500, period=20),
-        Cell(1000, period=50),
+        Cell(200, trend=3.0),
+        Cell(500, 0.3, trend=1.0),
+        *(
+            pytest.param(cell, marks=pytest.mark.slow)  # `make calibrate` has them all, with more runs
+            for cell in (
+                Cell(200),
+                Cell(500),
+                Cell(500, 0.3, 25),
+                Cell(2000, 0.9, 100),
+                Cell(500, 0.7, df=3),
+                Cell(500, 0.3, d=3),
+                Cell(1000, period=50),
+            )
+        ),
     ],
     ids=str,
 )

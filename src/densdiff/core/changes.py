@@ -20,7 +20,7 @@ IntArray = npt.NDArray[np.intp]
 _SIDE = 0.5  # shortest side of a contrast, in windows
 _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is known badly
 _ROUNDS = 2
-_RAISED = 1.0  # by how many standard errors the null's correlations are raised: they were fitted
+_RAISED = 3.0  # by how many standard errors the null's correlations are raised: they were fitted
 _TINY = 1e-300
 _ROUNDING = 1e-10  # of the whole variance
 _CHUNK = 4_000_000  # entries of simulated series held at once
@@ -66,19 +66,25 @@ def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> Float
     return found
 
 
-def line_gains(sums: FloatArray, moments: FloatArray, scales: list[int], low: int, high: int) -> FloatArray:
-    """What a straight line over the same two windows explains, (scales, high - low + 1).
+def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What a straight line and what the best single step explains of each column, two (.., p).
 
-    ``moments`` are running sums of features times the middle of their block.
+    ``sums`` (.., n + 1, p) are running sums; they need not start with 0.
     """
-    t = np.arange(low, high + 1)
-    found = np.empty((len(scales), len(t)))
-    for level, scale in enumerate(scales):
-        first, last = np.maximum(t - scale, low), np.minimum(t + scale, high)
-        m = np.maximum(last - first, 2)
-        slope = moments[last] - moments[first] - ((first + last) / 2)[:, None] * (sums[last] - sums[first])
-        found[level] = np.einsum("tp,tp->t", slope, slope) * 12.0 / (m * (m**2 - 1.0))
-    return found
+    n = sums.shape[-2] - 1
+    part = sums[..., 1:, :] - sums[..., :1, :]
+    total, inner = part[..., -1, :], part[..., :-1, :]
+    slope = (n - 1) / 2 * total - inner.sum(axis=-2)  # by parts: the sum of values times time from the middle
+    k = np.arange(1, n)[:, None]
+    steps = np.square(inner - k / n * total[..., None, :]) * (n / (k * (n - k)))
+    return np.square(slope) * 12.0 / max(n * (n * n - 1.0), 1.0), steps.max(axis=-2, initial=0.0)
+
+
+def straightened(sums: FloatArray) -> FloatArray:
+    """Running sums of what is left of each column around a parabola, (n + 1, p)."""
+    u = np.diff(sums, axis=0)
+    basis = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, len(u)), 3))[0]
+    return running_sums(u - basis @ (basis.T @ u))
 
 
 def _residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
@@ -148,12 +154,18 @@ def _simulated(
 
 
 def null_series(
-    fitted: Dependence, n: int, window: int, most: float, count: int, random: np.random.Generator
+    fitted: Dependence,
+    n: int,
+    window: int,
+    most: float,
+    count: int,
+    random: np.random.Generator,
+    drift: FloatArray | float = 0.0,
 ) -> Iterator[FloatArray]:
     """Series without change whose dependence, fitted the same way, looks like this: weighted running sums in batches.
 
     Cutting takes away variance and correlation; two rounds of simulation find the process that shows what was seen.
-    Each simulated series is weighted by its own fit, as the data are.
+    Each simulated series is weighted by its own fit, as the data are. ``drift`` (n, p) is added to each.
     """
     p = len(fitted.variance)
     correlation = np.clip(fitted.correlation + (1 + 2 * fitted.correlation) * fitted.pieces / n, 0.0, most)
@@ -170,7 +182,7 @@ def null_series(
         variance = variance * fitted.variance / np.maximum(spread, _TINY)
     correlation = np.where(correlation > 0, np.clip(correlation + _RAISED / sqrt(n), 0.0, most), 0.0)
     for k in _pieces(count, size):
-        u = _simulated(k, n, variance, correlation, random)
+        u = _simulated(k, n, variance, correlation, random) + drift
         yield running_sums(u) * np.sqrt(dependence(u, window).weights(most))[:, None, :]  # (k, n + 1, p)
 
 
@@ -189,13 +201,33 @@ def _pieces(count: int, size: int) -> list[int]:
     return [min(size, count - first) for first in range(0, count, size)]
 
 
-def refined(sums: FloatArray, changes: IntArray, reach: int) -> IntArray:
-    """Each change moved to the largest contrast between its two neighbours, at most ``reach`` away, twice in turn."""
+def refined(sums: FloatArray, changes: IntArray, reach: int, side: int, least: float) -> tuple[IntArray, IntArray]:
+    """Changes moved to the largest contrast between their neighbours, twice in turn, and which of the given they were.
+
+    Each goes at most ``reach`` away. One that ends closer than ``side`` to another, or with a contrast below ``least``,
+    was an echo of one nearby: the smallest of them goes, and the rest move once more.
+    """
+    kept = np.arange(len(changes))
     ends = np.concatenate([[0], changes, [len(sums) - 1]])
-    for _ in range(2):
-        for j in range(1, len(ends) - 1):
-            low, high = int(ends[j - 1]), int(ends[j + 1])
-            t = np.arange(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
-            gap = (sums[high] - sums[t]) / (high - t)[:, None] - (sums[t] - sums[low]) / (t - low)[:, None]
-            ends[j] = t[np.argmax(np.square(gap).sum(axis=1) * (t - low) * (high - t))]
-    return np.asarray(ends[1:-1])
+    while len(kept):
+        for _ in range(2):
+            for j in range(1, len(ends) - 1):
+                low, high = int(ends[j - 1]), int(ends[j + 1])
+                t = np.arange(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
+                ends[j] = t[np.argmax(_between(sums, low, t, high))]
+        triples = zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
+        heights = np.array([_between(sums, low, np.array([t]), high)[0] for low, t, high in triples])
+        close = np.diff(ends[1:-1]) < side
+        echo = (heights < least) | np.append(close, False) | np.append(False, close)
+        if not echo.any():
+            break
+        out = int(np.where(echo, heights, np.inf).argmin())
+        ends, kept = np.delete(ends, out + 1), np.delete(kept, out)
+    return np.asarray(ends[1:-1]), kept
+
+
+def _between(sums: FloatArray, low: int, t: IntArray, high: int) -> FloatArray:
+    """Contrast of all between low and t with all between t and high, (len(t),)."""
+    left, right = t - low, high - t
+    gap = (sums[high] - sums[t]) / right[:, None] - (sums[t] - sums[low]) / left[:, None]
+    return np.asarray(np.square(gap).sum(axis=1) * left * right / (high - low))

@@ -20,7 +20,7 @@ def _plain(value: Any) -> Any:
 class Receipt:
     """How a result was computed; the common part of every result."""
 
-    sigma: float | tuple[float, float]
+    sigma: float | tuple[float, float] | None
     lam: float | None
     solver: str
     n_centers: int | None
@@ -45,7 +45,8 @@ class Receipt:
 
     def _receipt_lines(self) -> list[str]:
         sigma = self.sigma if isinstance(self.sigma, tuple) else (self.sigma,)
-        model = f"{self.solver}, sigma {' and '.join(f'{s:.3g}' for s in sigma)}"
+        model = self.solver
+        model += "" if self.sigma is None else f", sigma {' and '.join(f'{s:.3g}' for s in sigma)}"
         model += "" if self.lam is None else f", lam {self.lam:.3g}"
         lines = [f"  model       {model}", f"  tuning      {self.tuning}; seed {self.seed}"]
         return lines + [f"  note: {text}" for text in self.warnings]

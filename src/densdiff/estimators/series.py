@@ -22,10 +22,12 @@ class SeriesFeatures:
     """Features of the subsequences y(t), .., y(t + lag - 1), centred, and the model they come from."""
 
     values: FloatArray  # (T - lag + 1, p)
+    n_own: int  # of subsequences; the others are of single samples
     vectors: FloatArray  # (T - lag + 1, d lag), in inner units
     sigma: float
     lam: float
     n_centers: int
+    unit: float  # a user's sigma is one in inner units times this
 
 
 def subsequences(rows: FloatArray, lag: int) -> FloatArray:
@@ -36,22 +38,41 @@ def subsequences(rows: FloatArray, lag: int) -> FloatArray:
 
 
 def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> SeriesFeatures:
-    """Kernels on some subsequences, turned so that squared mean differences are E6, the leading axes kept."""
-    sigmas, lams = model.checked_grids()
+    """Kernels on some subsequences, turned so that squared mean differences are E6, the leading axes kept.
+
+    With a lag, features of single samples stand beside them, of the same variance in all: what changes in the columns
+    of one sample is hard to see among so many more.
+    """
     even = np.broadcast_to(1.0 / len(rows), len(rows))
     scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
     vectors = subsequences(inner, lag)
+    values, sigma, lam, n_centers = _features(vectors, model, scaling.sigma_unit, seed, MOST_FEATURES)
+    n_own = values.shape[1]
+    if lag > 1:
+        single = _features(inner, model, scaling.sigma_unit * np.sqrt(lag), seed, MOST_FEATURES // 2)[0]
+        single = single[(lag - 1) // 2 :][: len(values)]  # the middle of each subsequence
+        size = values.var(axis=0).sum() / max(single.var(axis=0).sum(), np.finfo(float).tiny)
+        values = np.hstack([values, single * np.sqrt(size)])
+    unit = scaling.sigma_unit
+    return SeriesFeatures(values - values.mean(axis=0), n_own, vectors, sigma * unit, lam, n_centers, unit)
+
+
+def _features(
+    vectors: FloatArray, model: LSDD, unit: float, seed: int, most: int
+) -> tuple[FloatArray, float, float, int]:
+    """The values (N, p) of at most so many, sigma in inner units, lam and the number of centers."""
+    sigmas, lams = model.checked_grids()
     centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
-    sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / scaling.sigma_unit
+    sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
     of = CenterKernel(centers, kernel.radius(vectors), sigma)
     lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
     some = of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)])
     spread, axes = np.linalg.eigh(np.cov(some.T).reshape(some.shape[1], -1))
     spread, axes = np.maximum(spread[::-1], 0.0), axes[:, ::-1]
     share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
-    kept = min(MOST_FEATURES, int(np.searchsorted(share, KEPT)) + 1, len(spread))
+    kept = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
     values = np.empty((len(vectors), kept))
     for start in range(0, len(vectors), _BLOCK):
         block = slice(start, start + _BLOCK)
         values[block] = of.turned(sigma, lam, vectors[block], axes[:, :kept])
-    return SeriesFeatures(values - values.mean(axis=0), vectors, sigma * scaling.sigma_unit, lam, len(centers))
+    return values, sigma, lam, len(centers)

@@ -1,6 +1,5 @@
 """When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
 
-import heapq
 from dataclasses import dataclass, fields
 from math import sqrt
 from typing import Any
@@ -9,24 +8,21 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.core import changes as scan
+from densdiff.core.changes import IntArray, peaks
 from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import Receipt
-from densdiff.estimators.series import CENTERS, series_features
+from densdiff.estimators.scan import Plan, SeriesScan, beyond_lines
+from densdiff.estimators.series import CENTERS
 from densdiff.estimators.testing import checked
 from densdiff.estimators.windows import kde_scores, kliep_scores, lsdd_scores
 
-IntArray = npt.NDArray[np.intp]
 _TUNINGS = ("series", "window")
 _SHORTEST = 4  # samples in a window
-_BLOCKS = 8  # in a window
-_NULL = 199  # simulated series; more for a smaller alpha
-_SLOW = 4  # subsequences that a slow direction is looked for over
-_LEAST_CAP = 0.05
+_EVERYWHERE = "cross-validation at every position"
 _SERIES = "one model for the series, sigma the median distance of subsequences"
 
 
@@ -149,138 +145,76 @@ def detect_changes(
     own = estimator.random_state
     seed = checks.seed(random_state if own is None else own)
     length = len(data.rows)
-    if given is not None and 2 * given + min(lag, max(1, given // _BLOCKS)) > length:
+    auto = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
+    plan = Plan.of(length, given or max(_SHORTEST, round(auto)), lag, alpha, seed)
+    if given is not None and 2 * given + plan.lag > length:
         raise InputError(f"window={window!r} takes {given} samples on each side, but series has only {length} in all")
-    return _Search(data, given, lag, estimator, tuning, alpha, wanted, seed).result()
+    search = _Search(data, plan, estimator, tuning, wanted)
+    if plan.lag < lag:
+        search.notes.append(f"lag cut from {lag} to {plan.lag}, an eighth of the window of {plan.window} samples")
+    return search.result()
 
 
 class _Search:
     """One series on its way to a result."""
 
     def __init__(
-        self,
-        data: checks.Series,
-        given: int | None,
-        lag: int,
-        model: LSDD | KDEDifference | KLIEP,
-        tuning: str,
-        alpha: float,
-        wanted: int | None,
-        seed: int,
+        self, data: checks.Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, wanted: int | None
     ) -> None:
-        self.data, self.model, self.alpha, self.wanted, self.seed = data, model, alpha, wanted, seed
+        self.data, self.plan, self.model, self.wanted = data, plan, model, wanted
         self.by_windows = tuning == "window" or not isinstance(model, LSDD)
-        length = len(data.rows)
-        rule = min(max(length / 20, 0.75 * sqrt(length)), 1.5 * sqrt(length))
-        self.window = given or max(_SHORTEST, round(rule))
-        self.block = max(1, self.window // _BLOCKS)
-        self.lag = min(lag, self.block)  # blocks shorter than the lag would overlap
-        self.shift = (self.lag - 1) // 2  # a subsequence belongs to its middle
         self.notes = list(data.notes)
-        if self.lag < lag:
-            self.notes.append(f"lag cut from {lag} to {self.lag}, an eighth of the window of {self.window} samples")
 
     def result(self) -> ChangesResult:
-        length = len(self.data.rows)
-        n = (length - self.lag + 1) // self.block
-        constant = length > 1 and not np.ptp(self.data.rows, axis=0).any()
-        if length < 2 * self.window + self.lag or constant:
-            why = "the series is constant" if constant else f"{length} samples are too few for windows of {self.window}"
-            self.notes.append(f"no change can be found: {why}")
+        rows, plan = self.data.rows, self.plan
+        constant = len(rows) > 1 and not np.ptp(rows, axis=0).any()
+        if len(rows) < 2 * plan.window + plan.lag or constant:
+            few = f"{len(rows)} samples are too few for windows of {plan.window}"
+            self.notes.append(f"no change can be found: {'the series is constant' if constant else few}")
             if not constant:
                 checks.warn(self.notes[-1])
-            return self._result(np.empty(0, np.intp), np.empty(0), np.full(length, np.nan), np.inf, 0.0, (1.0, 0.1, 0))
+            return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)
         one = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
-        features = series_features(self.data.rows, self.lag, one, self.seed)
-        model = (features.sigma, features.lam, features.n_centers)
-        offset = (len(features.values) - n * self.block) // 2
-        u = features.values[offset : offset + n * self.block].reshape(n, self.block, -1).mean(axis=1)
-        u = u - u.mean(axis=0)
-        wide = max(2, round(self.window / self.block))  # of a window, in blocks
-        span = min(max(1, -(-_SLOW * self.lag // self.block)), max(1, n // 4))
-        axes = scan.slow_axes(u, wide, span)
-        u = u @ axes
-        slowest = max(0.5, min(1.0 - 70.0 / length, 1.0 - 4.0 / self.window))
-        most = max(_LEAST_CAP, slowest**self.block)
-        fitted = scan.dependence(u[None], wide)
-        fitted = scan.Dependence(fitted.variance[0], fitted.correlation[0], fitted.pieces[0])
-        count = max(_NULL, int(np.ceil(5.0 / self.alpha)))
-        null = scan.null_series(fitted, n, wide, most, count, np.random.default_rng([self.seed, 8]))
-        scales = [wide] if self.by_windows else scan.window_scales(wide, n)
-        maxima = np.concatenate([scan.contrasts(sums, scales, 0, n).max(axis=(0, 2)) for sums in null])
-        root = np.sqrt(fitted.weights(most))
-        sums = scan.running_sums(u * root)
+        scan = SeriesScan.of(rows, plan, one, self.by_windows)
+        lines, least = beyond_lines(rows, scan, one)
         if self.by_windows:
-            contrast = scan.contrasts(sums, scales, 0, n)[0]
-            at = offset + self.block * np.arange(n + 1)
-            return self._result(*self._peaks(features.vectors, contrast, at, maxima), slowest, model)
-        found = self._segmented(sums, scales, maxima)
-        places = np.array([place for place, _ in found], dtype=np.intp)
-        pvalues = np.array([p for _, p in found])
-        fine = scan.running_sums(features.values @ axes * root)
-        changes = scan.refined(fine, offset + places * self.block, 2 * self.block + self.window)
-        score = scan.contrasts(sums, scales, 0, n).max(axis=0)
-        scores = np.interp(
-            np.arange(length) - self.shift,
-            offset + self.block * np.arange(n + 1),
-            np.where(np.isfinite(score), score, np.nan),
-            left=np.nan,
-            right=np.nan,
-        )
-        threshold = _threshold(maxima, self.alpha)
-        return self._result(changes + self.shift, pvalues, scores, threshold, slowest, model)
+            changes, pvalues, scores, threshold = self._peaks(scan)
+        else:
+            changes, pvalues = scan.segmented(self.wanted)
+            scores, threshold = _at_samples(scan), scan.threshold
+        pvalues = np.maximum(pvalues, least)
+        if self.wanted is None:
+            kept = pvalues <= plan.alpha
+            if len(lines) and not kept.any() and len(kept):
+                which = ", ".join(checks.shown(self.data.names[j]) for j in lines)
+                self.notes.append(f"the level of {which} follows a straight line, and nothing changes beyond it")
+            changes, pvalues = changes[kept], pvalues[kept]
+        return self._result(changes, pvalues, scores, threshold, scan)
 
-    def _peaks(
-        self, vectors: FloatArray, contrast: FloatArray, at: IntArray, maxima: FloatArray
-    ) -> tuple[IntArray, FloatArray, FloatArray, float]:
+    def _peaks(self, scan: SeriesScan) -> tuple[IntArray, FloatArray, FloatArray, float]:
         """Peaks of a score by windows, each judged by the largest contrast of the series' own model around it.
 
-        ``contrast`` (n + 1,) belongs to the places ``at``. A score fitted anew at every position has no null of its
-        own that could be computed, hence no threshold.
+        A score fitted anew at every position has no null of its own that could be computed, hence no threshold.
         """
+        plan, vectors = self.plan, scan.features.vectors
         sigmas = checks.positive_grid(self.model.sigma, "sigma")
+        sigmas = None if sigmas is None else sigmas / scan.features.unit
         if isinstance(self.model, LSDD):
-            score = lsdd_scores(vectors, self.window, sigmas, self.model.checked_grids()[1], self.seed)
+            score = lsdd_scores(vectors, plan.window, sigmas, self.model.checked_grids()[1], plan.seed)
         elif isinstance(self.model, KDEDifference):
-            score = kde_scores(vectors, self.window, sigmas, self.seed)
+            score = kde_scores(vectors, plan.window, sigmas, plan.seed)
         else:
-            score = kliep_scores(vectors, self.window, sigmas, self.seed)
-        places = scan.peaks(score, self.window)
-        near = np.abs(at - places[:, None]) <= self.window // 2
-        judged = np.where(near, contrast, -np.inf).max(axis=1)  # (places,)
-        pvalues = (1.0 + (maxima >= judged[:, None]).sum(axis=1)) / (len(maxima) + 1.0)
-        order = np.argsort(-score[places], kind="stable")
-        order = order[pvalues[order] <= self.alpha] if self.wanted is None else order[: self.wanted]
-        kept = np.sort(order)
+            score = kliep_scores(vectors, plan.window, sigmas, plan.seed)
         scores = np.full(len(self.data.rows), np.nan)
-        scores[self.shift : self.shift + len(score)] = score
-        return places[kept] + self.shift, pvalues[kept], scores, np.nan
-
-    def _segmented(self, sums: FloatArray, scales: list[int], maxima: FloatArray) -> list[tuple[int, float]]:
-        """Binary segmentation, the largest contrast first; a step must explain at least as much as a straight line."""
-        n = len(sums) - 1
-        moments = scan.running_sums(np.diff(sums, axis=0) * (np.arange(n) + 0.5)[:, None])
-        queue: list[tuple[float, int, int, int, float]] = []
-
-        def look(low: int, high: int, before: float) -> None:
-            values = scan.contrasts(sums, scales, low, high)
-            values[values < scan.line_gains(sums, moments, scales, low, high)] = -np.inf
-            best = values.max(axis=0)
-            i = int(best.argmax())
-            if np.isfinite(best[i]):
-                p = max(before, (1.0 + float((maxima >= best[i]).sum())) / (len(maxima) + 1.0))
-                heapq.heappush(queue, (-float(best[i]), low, high, low + i, p))
-
-        look(0, n, 0.0)
-        found: list[tuple[int, float]] = []
-        while queue and (self.wanted is None or len(found) < self.wanted):
-            _, low, high, place, p = heapq.heappop(queue)
-            if self.wanted is None and p > self.alpha:
-                continue
-            found.append((place, p))
-            look(low, place, p)
-            look(place, high, p)
-        return sorted(found)
+        scores[plan.shift : plan.shift + len(score)] = score
+        places = peaks(scores, plan.window)
+        near = np.abs(scan.borders() - places[:, None]) <= plan.window // 2
+        judged = np.where(near, scan.contrasts(), -np.inf).max(axis=1)  # (places,)
+        pvalues = np.array([scan.pvalue(contrast) for contrast in judged])
+        order = np.argsort(-scores[places], kind="stable")
+        order = order[pvalues[order] <= plan.alpha] if self.wanted is None else order[: self.wanted]
+        kept = np.sort(order)
+        return places[kept], pvalues[kept], scores, np.nan
 
     def _result(
         self,
@@ -288,38 +222,39 @@ class _Search:
         pvalues: FloatArray,
         scores: FloatArray,
         threshold: float,
-        slowest: float,
-        model: tuple[float, float, int],
+        scan: SeriesScan | None,
     ) -> ChangesResult:
+        plan = self.plan
         if self.wanted is not None and len(changes) < self.wanted:
-            room = f"windows of {self.window} samples leave room for {len(changes)}"
+            room = f"windows of {plan.window} samples leave room for {len(changes)}"
             checks.warn(f"{self.wanted} changes were asked for, but {room}", self.notes)
-        sigma, lam, centers = model
+        model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
         return ChangesResult(
             changes=changes,
             pvalues=pvalues,
             scores=scores,
             threshold=threshold,
-            window=self.window,
-            lag=self.lag,
-            alpha=self.alpha,
-            dependence=slowest,
+            window=plan.window,
+            lag=plan.lag,
+            alpha=plan.alpha,
+            dependence=plan.slowest,
             series=self.data.rows,
             names=self.data.names,
             times=self.data.times,
-            sigma=sigma,
-            lam=lam,
+            sigma=None if model is None else model.sigma,
+            lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(type(self.model).__name__, "centers"),
-            n_centers=centers,
+            n_centers=None if model is None else model.n_centers,
             n_x=len(self.data.rows),
             n_y=0,
-            seed=self.seed,
-            tuning="cross-validation at every position"
-            if self.by_windows and isinstance(self.model, LSDD)
-            else _SERIES,
+            seed=plan.seed,
+            tuning=_EVERYWHERE if self.by_windows and isinstance(self.model, LSDD) else _SERIES,
             warnings=tuple(self.notes),
         )
 
 
-def _threshold(maxima: FloatArray, alpha: float) -> float:
-    return float(np.quantile(maxima, 1.0 - alpha, method="higher"))
+def _at_samples(scan: SeriesScan) -> FloatArray:
+    """The largest contrast at every sample, straight between the borders of blocks, (T,)."""
+    score = scan.contrasts()
+    known = np.where(np.isfinite(score), score, np.nan)
+    return np.interp(np.arange(scan.plan.length), scan.borders(), known, left=np.nan, right=np.nan)
