@@ -21,9 +21,9 @@ help:  ## list the targets
 demo: $(DEMO)  ## install, compare two built-in samples, write demo-report.html
 	$(VENV)/bin/densdiff demo $(ARGS)
 
-# A picture in a test must not need a screen.
+# A picture in a test must not need a screen. One worker for each core, at most 4: each collects all tests by itself.
 test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
-	MPLBACKEND=Agg $(PY) -m pytest $(ARGS)
+	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal $(ARGS)
 
 check: $(DEV)  ## formatting, lint, types and the direction of imports
 	$(PY) -m ruff format --check .

@@ -1,5 +1,9 @@
 """Settings shared by all tests: reproducible hypothesis runs, and one way to draw two samples."""
 
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers share the cores; must be set before NumPy loads its BLAS
+
 import numpy as np
 import pytest
 from hypothesis import settings

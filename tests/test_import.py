@@ -4,8 +4,13 @@ scikit-learn imports pandas by itself where it is installed (`sklearn.utils.fixe
 the public table loads its names when first used, and what they load is measured against `import sklearn.base`.
 """
 
+import json
 import subprocess
 import sys
+
+import pytest
+
+import densdiff as dd
 
 HEAVY = ("matplotlib", "dask", "distributed", "numba", "jinja2", "pandas", "polars", "pyarrow", "typer", "rich")
 FIT = (
@@ -20,24 +25,31 @@ def run(code):
     return done.stdout
 
 
-def added_by(code):
-    """Code that fails if running it loads a heavy package that scikit-learn had not loaded."""
-    return (
-        f"import sys, sklearn.base; heavy = set({HEAVY}); before = heavy & set(sys.modules); {code}"
-        "added = heavy & set(sys.modules) - before; assert not added, added"
-    )
+@pytest.fixture(scope="module")
+def loaded():
+    """The heavy packages that one process has loaded after each step, in this order; its only output is this table."""
+    steps = {
+        "import densdiff": "import densdiff",
+        "import sklearn": "import sklearn.base",
+        "fit": FIT,
+        "every name": "[getattr(densdiff, name) for name in densdiff.__all__]",
+    }
+    lines = ["import sys, json", "found = {}"]
+    for name, code in steps.items():
+        lines += [code, f"found[{name!r}] = [name for name in {HEAVY} if name in sys.modules]"]
+    return json.loads(run("\n".join([*lines, "print(json.dumps(found))"])))
 
 
-def test_import_loads_no_optional_package_and_prints_nothing():
-    assert run(f"import sys, densdiff; loaded = set({HEAVY}) & set(sys.modules); assert not loaded, loaded") == ""
+def test_import_loads_no_optional_package_and_prints_nothing(loaded):
+    assert loaded["import densdiff"] == []
 
 
-def test_using_every_public_name_adds_nothing_heavy_to_scikit_learn():
-    assert run(added_by("import densdiff; [getattr(densdiff, name) for name in densdiff.__all__];")) == ""
+def test_using_every_public_name_adds_nothing_heavy_to_scikit_learn(loaded):
+    assert loaded["every name"] == loaded["import sklearn"]
 
 
-def test_fit_on_arrays_loads_no_optional_package():
-    assert run(added_by(f"import densdiff; {FIT}")) == ""
+def test_fit_on_arrays_loads_no_optional_package(loaded):
+    assert loaded["fit"] == loaded["import sklearn"]
 
 
 def test_import_and_fit_work_where_no_optional_package_is_installed():
@@ -46,10 +58,6 @@ def test_import_and_fit_work_where_no_optional_package_is_installed():
 
 
 def test_public_table_is_complete_and_documented():
-    code = (
-        "import densdiff as dd;"
-        "missing = [name for name in dd.__all__ if not hasattr(dd, name)]; assert not missing, missing;"
-        "bare = [n for n in dd.__all__ if n != '__version__' and not (getattr(dd, n).__doc__ or '').strip()];"
-        "assert not bare, bare"
-    )
-    run(code)
+    assert [name for name in dd.__all__ if not hasattr(dd, name)] == []
+    bare = [name for name in dd.__all__ if name != "__version__" and not (getattr(dd, name).__doc__ or "").strip()]
+    assert bare == []

@@ -1,36 +1,55 @@
 """The promises of docs/calibration.md in small, with fixed seeds; two known wrong ways must be seen to break them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
+import densdiff as dd
 from densdiff.core.uncertainty import DistanceNoise
 from tests.calibration import coverage
 
 RUNS = 100  # a share of 0.95 has a standard error of 0.022: below 0.88 lies one in a thousand such tables
 FLOOR = 0.88
+SLIGHT = coverage.gaussians(0.2, 1)
+
+
+@cache
+def simulated(cell):
+    """What all runs find, once for every test that asks."""
+    return coverage.simulate(cell, RUNS)
 
 
 @pytest.mark.parametrize(
     "cell",
     [
         coverage.gaussians(0.0, 1),
-        coverage.gaussians(0.2, 1),
+        SLIGHT,
         coverage.mixtures("skewed", 1, n=120, m=300),
         coverage.gaussians(0.4, 1, weighted=True),
     ],
     ids=lambda cell: cell.name + (", weighted" if cell.weighted else ""),
 )
 def test_intervals_and_bands_cover_the_truth(cell):
-    found = coverage.simulate(cell, RUNS)
+    found = simulated(cell)
     assert found.squared >= FLOOR
     assert found.normalized >= FLOOR
     assert found.simultaneous >= FLOOR
     assert FLOOR <= found.pointwise <= 0.99
 
 
-@pytest.mark.parametrize(("solver", "d"), [("pairs", 5), ("centers", 1)])
-def test_the_other_solvers_cover_too(solver, d):
-    found = coverage.simulate(coverage.gaussians(0.2, d, solver=solver), 40)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        coverage.gaussians(0.2, 5, solver="pairs"),
+        coverage.gaussians(0.2, 1, solver="centers", n=80, m=60),
+        # 300 centers of 400 rows cost half a second for each run; make calibrate has them in full
+        pytest.param(coverage.gaussians(0.2, 1, solver="centers"), marks=pytest.mark.slow),
+    ],
+    ids=lambda cell: f"{cell.solver}, {cell.n} and {cell.m} rows",
+)
+def test_the_other_solvers_cover_too(cell):
+    found = coverage.simulate(cell, 40)
     assert min(found.squared, found.normalized, found.simultaneous) >= 0.82
     assert found.pointwise >= FLOOR
 
@@ -38,15 +57,23 @@ def test_the_other_solvers_cover_too(solver, d):
 def test_an_interval_that_forgets_the_degenerate_limit_is_caught(monkeypatch):
     """Near distance 0 the linear part of the variance vanishes; an interval made of it alone shrinks to nothing."""
     cell = coverage.gaussians(0.03, 1)
-    right = coverage.simulate(cell, RUNS, band=False)
+    pairs = [coverage.draw(cell, run)[0] for run in range(RUNS)]
+    models = [dd.LSDD(random_state=run).fit(pair.x, pair.y) for run, pair in enumerate(pairs)]
+
+    def covered():
+        intervals = np.array([model.l2_distance(coverage.LEVEL).interval for model in models])  # (RUNS, 2)
+        truth = pairs[0].l2
+        return ((intervals[:, 0] <= truth) & (truth <= intervals[:, 1])).mean()
+
+    right = covered()
     whole = DistanceNoise.parts
     monkeypatch.setattr(DistanceNoise, "parts", lambda self, a: (whole(self, a)[0], 0.0))
-    wrong = coverage.simulate(cell, RUNS, band=False)
-    assert wrong.squared < FLOOR - 0.1 < FLOOR <= right.squared
+    assert covered() < FLOOR - 0.1 < FLOOR <= right
 
 
 def test_a_band_that_is_only_pointwise_is_caught():
-    found = coverage.simulate(coverage.gaussians(0.4, 1), RUNS)
+    """Where the distance is covered above: in half of the runs the pointwise band leaves the curve somewhere."""
+    found = simulated(SLIGHT)
     assert found.pointwise_all < FLOOR - 0.1 < FLOOR <= found.simultaneous
 
 
