@@ -67,6 +67,17 @@ def test_contrasts_are_those_of_loops(seed, n, p, scale, data):
     np.testing.assert_allclose(found.max(axis=0), slow.max(axis=0), rtol=1e-9, atol=1e-12)
 
 
+def test_a_long_series_is_looked_at_half_as_often_at_twice_the_scale(monkeypatch):
+    monkeypatch.setattr(scan, "_PLACES", 10)
+    u = noise(2, 60, 3)
+    scales = scan.window_scales(4, 60)
+    found, slow = scan.contrasts(scan.running_sums(u), scales, 0, 60), slow_contrasts(u, scales)
+    for level, stride in enumerate((1, 2, 4, 6)):  # no sparser than ten places in all
+        places = np.arange(2, 59, stride)
+        np.testing.assert_allclose(found[level, places], slow[level, places], rtol=1e-9)
+        assert np.isfinite(found[level]).sum() == len(places)
+
+
 def test_contrasts_of_a_batch_are_those_of_each_series():
     u = noise(0, 3, 2, 30, 4)
     found = scan.contrasts(scan.running_sums(u), [3, 6], 2, 29)

@@ -433,9 +433,9 @@ def test_squared_mean_differences_of_features_are_the_distance_of_the_kernel(see
     whole = np.square(every[:20].mean(axis=0) - every[25:].mean(axis=0)).sum()
     own = found.values[:, : found.n_own]
     turned = np.square(own[:20].mean(axis=0) - own[25:].mean(axis=0)).sum()
-    assert turned <= whole * (1 + 1e-8)
+    assert turned <= whole * (1 + 1e-5)  # single precision
     spread = (every - every.mean(axis=0)).var(axis=0).sum()
-    assert own.var(axis=0).sum() >= (KEPT if found.n_own < MOST_FEATURES else 0.5) * spread * (1 - 1e-8)
+    assert own.var(axis=0).sum() >= (KEPT if found.n_own < MOST_FEATURES else 0.5) * spread * (1 - 1e-5)
 
 
 def test_features_of_single_samples_stand_beside_those_of_subsequences():

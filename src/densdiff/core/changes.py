@@ -8,6 +8,7 @@ their long-run variance.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,15 @@ _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is kno
 _ROUNDS = 2
 _RAISED = 3.0  # by how many standard errors the null's correlations are raised: they were fitted
 _TINY = 1e-300
+_PLACES = 500  # at which every scale is looked at, at least
 _ROUNDING = 1e-10  # of the whole variance
-_CHUNK = 4_000_000  # entries of simulated series held at once
+_CHUNK = 500_000  # entries of simulated series held at once; more leave the cache
+_LEARNED = 20_000  # simulated blocks of a round: enough for correlations, whatever the number of series
 
 
 def running_sums(u: FloatArray) -> FloatArray:
     """(.., n + 1, p), starting with 0."""
-    sums = np.zeros((*u.shape[:-2], u.shape[-2] + 1, u.shape[-1]))
+    sums = np.zeros((*u.shape[:-2], u.shape[-2] + 1, u.shape[-1]), u.dtype)
     np.cumsum(u, axis=-2, out=sums[..., 1:, :])
     return sums
 
@@ -44,7 +47,8 @@ def window_scales(window: int, n: int) -> list[int]:
 def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> FloatArray:
     """Contrast at t = low, .., high for each scale, windows cut at both ends, (scales, .., high - low + 1).
 
-    -inf where a side is shorter than half of the first scale.
+    -inf where a side is shorter than half of the first scale. In a long series a scale twice as large is looked at
+    half as often, so that all of them cost little more than the first one twice.
     """
     m = high - low
     part = sums[..., low : high + 1, :]
@@ -52,17 +56,17 @@ def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> Float
     found = np.full((len(scales), *part.shape[:-2], m + 1), -np.inf)
     if m < 2 * shortest:
         return found
-    inner = slice(shortest, m + 1 - shortest)
-    t, middle = np.arange(m + 1)[inner], part[..., inner, :]
     for level, scale in enumerate(scales):
         if level and scale >= 2 * m:
             break
+        places = slice(shortest, m + 1 - shortest, max(1, min(scale // scales[0], (sums.shape[-2] - 1) // _PLACES)))
+        t = np.arange(m + 1)[places]
         first, last = np.maximum(t - scale, 0), np.minimum(t + scale, m)
-        left, right = t - first, last - t
+        left, right = (t - first).astype(part.dtype), (last - t).astype(part.dtype)
         gap = part.take(last, axis=-2) / right[:, None]
-        gap -= middle * (1.0 / left + 1.0 / right)[:, None]
+        gap -= part[..., places, :] * (1 / left + 1 / right)[:, None]
         gap += part.take(first, axis=-2) / left[:, None]
-        found[level, ..., inner] = np.einsum("...tp,...tp->...t", gap, gap) * (left * right / (left + right))
+        found[level, ..., places] = np.einsum("...tp,...tp->...t", gap, gap) * (left * right / (left + right))
     return found
 
 
@@ -143,13 +147,14 @@ def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:
 
 def _simulated(
     count: int, n: int, variance: FloatArray, correlation: FloatArray, random: np.random.Generator
-) -> FloatArray:
-    """Gaussian autoregressions of order 1 without change, (count, n, p)."""
-    noise = random.standard_normal((count, n, len(variance))) * np.sqrt(variance)
-    noise[:, 1:] *= np.sqrt(1.0 - correlation**2)
-    for j, r in enumerate(correlation):
-        if r:
-            noise[:, :, j] = lfilter([1.0], [1.0, -r], noise[:, :, j], axis=1)
+) -> npt.NDArray[Any]:
+    """Gaussian autoregressions of order 1 without change, (count, n, p), in single precision: their maxima matter."""
+    noise = random.standard_normal((count, n, len(variance)), dtype=np.float32)
+    noise *= np.sqrt(variance).astype(np.float32)
+    noise[:, 1:] *= np.sqrt(1.0 - correlation**2).astype(np.float32)
+    for j in np.flatnonzero(correlation):
+        recursion = np.array([1.0, -correlation[j]], np.float32)
+        noise[:, :, j] = lfilter(recursion[:1], recursion, noise[:, :, j], axis=1)
     return noise
 
 
@@ -174,7 +179,7 @@ def null_series(
     for _ in range(_ROUNDS):
         refits = [
             dependence(_simulated(k, n, variance, correlation, random), window)
-            for k in _pieces(max(20, count // 4), size)
+            for k in _pieces(min(max(_LEARNED // n, 4), count // 4), size)
         ]
         seen = np.concatenate([refit.correlation for refit in refits])
         spread = np.concatenate([refit.variance for refit in refits]).mean(axis=0)
@@ -182,7 +187,8 @@ def null_series(
         variance = variance * fitted.variance / np.maximum(spread, _TINY)
     correlation = np.where(correlation > 0, np.clip(correlation + _RAISED / sqrt(n), 0.0, most), 0.0)
     for k in _pieces(count, size):
-        u = _simulated(k, n, variance, correlation, random) + drift
+        u = _simulated(k, n, variance, correlation, random)
+        u += drift
         yield running_sums(u) * np.sqrt(dependence(u, window).weights(most))[:, None, :]  # (k, n + 1, p)
 
 

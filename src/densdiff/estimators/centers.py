@@ -42,8 +42,11 @@ class CenterKernel:
         return np.asarray(self.plain(sigma, rows) @ self._root(sigma, lam))
 
     def turned(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
-        """The features along some axes (b, p), at the cost of p instead of b, (k, p)."""
-        return np.asarray(self.plain(sigma, rows) @ (self._root(sigma, lam) @ axes))
+        """The features along some axes (b, p), at the cost of p instead of b, (k, p); exp in single precision."""
+        exponents = (self._squared(sigma, rows) * (-0.5 / sigma**2)).astype(np.float32)
+        with np.errstate(under="ignore"):
+            psi = np.exp(exponents, out=exponents)
+        return np.asarray(psi @ (self._root(sigma, lam) @ axes).astype(np.float32))
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
@@ -62,8 +65,11 @@ class CenterKernel:
         return self._kept_root[2]
 
     def plain(self, sigma: float, rows: FloatArray) -> FloatArray:
+        return next(kernel.features(self._squared(sigma, rows), np.array([sigma])))
+
+    def _squared(self, sigma: float, rows: FloatArray) -> FloatArray:
         direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
-        return next(kernel.features(kernel.squared_distances(rows, self.centers, direct), np.array([sigma])))
+        return kernel.squared_distances(rows, self.centers, direct)
 
     def log_scale(self, sigma: float) -> float:
         """log s."""

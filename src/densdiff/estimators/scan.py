@@ -114,7 +114,13 @@ class SeriesScan:
 
     def contrasts(self) -> FloatArray:
         """The largest over all scales at the border of every block, (n + 1,); -inf near the ends."""
-        return np.asarray(changes.contrasts(self.sums, self.scales, 0, len(self.level)).max(axis=0))
+        found = changes.contrasts(self.sums, self.scales, 0, len(self.level))
+        every = np.arange(found.shape[1])
+        for level in found[1:]:  # larger scales are known at some borders only
+            known = np.flatnonzero(np.isfinite(level))
+            if len(known):
+                level[:] = np.interp(every, known, level[known], left=-np.inf, right=-np.inf)
+        return np.asarray(found.max(axis=0))
 
     def borders(self) -> IntArray:
         """The sample at which each block begins, and the one after the last, (n + 1,)."""

@@ -11,10 +11,10 @@ from densdiff.estimators.lsdd import LSDD
 
 CENTERS = 150
 STRENGTH = 0.1  # lam in units of G's mean row sum
-MOST_FEATURES = 16
+MOST_FEATURES = 12
 KEPT = 0.98  # of the variance of the features
 _PART = 2000  # rows that tell the principal axes
-_BLOCK = 20_000
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
