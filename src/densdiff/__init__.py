@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from densdiff.questions.changes import ChangesResult, detect_changes
     from densdiff.questions.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
     from densdiff.questions.distance import l2_distance
+    from densdiff.questions.monitor import ChangeMonitor, MonitorStep
     from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
 
 __all__ = [
     "KLIEP",
     "LSDD",
     "Band",
+    "ChangeMonitor",
     "ChangesResult",
     "ClassBalance",
     "ClassBalanceResult",
@@ -42,6 +44,7 @@ __all__ = [
     "KDEDifference",
     "LeastSquaresClassifier",
     "MissingExtraError",
+    "MonitorStep",
     "NotFittedError",
     "NumericalError",
     "PriorShiftClassifier",
@@ -70,6 +73,8 @@ _HOME = {
     "two_sample_test": "questions.two_sample",
     "ChangesResult": "questions.changes",
     "detect_changes": "questions.changes",
+    "ChangeMonitor": "questions.monitor",
+    "MonitorStep": "questions.monitor",
     "datasets": "",
     "metrics": "",
     "plots": "",

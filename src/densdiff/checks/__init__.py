@@ -15,7 +15,7 @@ from densdiff.checks.parameters import (
     seed,
     whole,
 )
-from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points
+from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
 from densdiff.checks.wording import came, shown, warn
 
@@ -36,6 +36,7 @@ __all__ = [
     "pair",
     "points",
     "positive_grid",
+    "sample",
     "seed",
     "series",
     "shown",

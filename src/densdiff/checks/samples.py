@@ -59,9 +59,17 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
     return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies)
 
 
-def points(data: Any, names: tuple[str, ...]) -> FloatArray:
+def sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str]]:
+    """One sample as a float64 matrix (n, d), the names of its columns, and notes."""
+    notes: list[str] = []
+    table = table_of(data, where)
+    names = table.names or _numbered(len(table.columns))
+    return floats(table, names, notes), names, notes
+
+
+def points(data: Any, names: tuple[str, ...], where: str = "points") -> FloatArray:
     """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
-    return _located(data, names, "points", [])
+    return _located(data, names, where, [])
 
 
 def centers(value: Any, names: tuple[str, ...]) -> FloatArray:

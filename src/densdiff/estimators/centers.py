@@ -39,14 +39,14 @@ class CenterKernel:
 
     def features(self, sigma: float, lam: float, rows: FloatArray) -> FloatArray:
         """psi R with RR' = M: their inner products are the kernel, (k, b)."""
-        return np.asarray(self.plain(sigma, rows) @ self._root(sigma, lam))
+        return np.asarray(self.plain(sigma, rows) @ self.root(sigma, lam))
 
     def turned(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
         """The features along some axes (b, p), at the cost of p instead of b, (k, p); exp in single precision."""
         exponents = (self._squared(sigma, rows) * (-0.5 / sigma**2)).astype(np.float32)
         with np.errstate(under="ignore"):
             psi = np.exp(exponents, out=exponents)
-        return np.asarray(psi @ (self._root(sigma, lam) @ axes).astype(np.float32))
+        return np.asarray(psi @ (self.root(sigma, lam) @ axes).astype(np.float32))
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
@@ -56,7 +56,7 @@ class CenterKernel:
         # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
         return np.full(len(points), peak * np.exp(self.log_scale(sigma) - pairs.log_scale(np.sqrt(2.0) * sigma, d)))
 
-    def _root(self, sigma: float, lam: float) -> FloatArray:
+    def root(self, sigma: float, lam: float) -> FloatArray:
         """A matrix R with RR' = M, (b, b); the last one is kept."""
         if self._kept_root[:2] != (sigma, lam):
             values, vectors = ridge.eigen(next(self._grams(np.array([sigma]))))

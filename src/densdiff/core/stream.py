@@ -1,0 +1,123 @@
+"""A window that slides over a stream of features, and the threshold of its distance from a reference.
+
+The score is |mean of the window - mean of the reference|^2 over features; the threshold gives a wanted mean run length.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.scaling import FloatArray
+
+STREAMS = 400  # simulated; their mean run length is known to 5 %
+REACH = 4  # lengths of simulated streams, in wanted run lengths
+MOST_STEPS = 6_000_000  # simulated; longer run lengths are extrapolated
+_CHUNK = 1_000_000  # entries of simulated features held at once
+
+
+class SlidingSum:
+    """Sums over the last ``window`` rows without drift, the same bits however the rows come.
+
+    Rows are counted in blocks of one window: a sum is that of the block so far and of what is left of the block before.
+    """
+
+    def __init__(self, window: int, width: int) -> None:
+        self.block = np.zeros((window, width))  # the rows of this block, those not yet seen of no meaning
+        self.rest = np.zeros((window + 1, width))  # sums of the block before from each row on
+        self.sum = np.zeros(width)  # of the rows of this block
+        self.seen = 0
+
+    def push(self, rows: FloatArray) -> FloatArray:
+        """The sum after each of the rows, (len(rows), width); only sums of full windows have a meaning."""
+        window = len(self.block)
+        found = np.empty(rows.shape)
+        start = 0
+        while start < len(rows):
+            count = self.seen % window
+            part = rows[start : start + window - count]
+            self.block[count : count + len(part)] = part
+            sums = np.cumsum(np.vstack([self.sum, part]), axis=0)[1:]  # one after the other, as single rows would
+            found[start : start + len(part)] = sums + self.rest[count + 1 : count + 1 + len(part)]
+            self.sum = sums[-1]
+            self.seen += len(part)
+            start += len(part)
+            if self.seen % window == 0:
+                self.rest[:-1] = np.cumsum(self.block[::-1], axis=0)[::-1]
+                self.sum = np.zeros_like(self.sum)
+        return found
+
+
+@dataclass(frozen=True)
+class Records:
+    """When the score of each simulated stream rose to a new height, and to which."""
+
+    stream: npt.NDArray[np.intp]
+    step: npt.NDArray[np.intp]
+    height: FloatArray
+    streams: int
+    length: int
+
+    def mean_run(self, threshold: float) -> float:
+        """Steps until the score exceeds the threshold, streams cut off counted as if they went on like the others."""
+        above = self.height > threshold
+        first = np.full(self.streams, self.length)
+        np.minimum.at(first, self.stream[above], self.step[above])
+        alarms = len(np.unique(self.stream[above]))
+        return float(first.sum()) / alarms if alarms else np.inf
+
+    def threshold(self, run: float) -> float:
+        """The height that is exceeded after ``run`` steps on average."""
+        heights = np.unique(self.height)
+        low, high = 0, len(heights) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.mean_run(heights[middle]) < run:
+                low = middle + 1
+            else:
+                high = middle
+        return float(heights[low])
+
+
+def simulated_records(
+    features: FloatArray, window: int, length: int, streams: int, random: np.random.Generator
+) -> Records:
+    """Streams and references drawn from the rows of ``features`` (n, p) with replacement, no change in them."""
+    n, p = features.shape
+    single = features.astype(np.float32)
+    found: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]] = []
+    size = max(1, _CHUNK // ((length + window) * p))
+    for first in range(0, streams, size):
+        count = min(size, streams - first)
+        shares = random.multinomial(n, np.full(n, 1.0 / n), count).astype(np.float32) / np.float32(n)
+        drawn = single[random.integers(0, n, (count, length + window - 1))]  # (count, steps, p)
+        drawn -= (shares @ single)[:, None]
+        sums = np.zeros((count, length + window, p), np.float32)
+        np.cumsum(drawn, axis=1, out=sums[:, 1:])
+        gap = (sums[:, window:] - sums[:, :-window]) / np.float32(window)
+        scores = np.einsum("ctp,ctp->ct", gap, gap)
+        highest = np.maximum.accumulate(scores, axis=1)
+        new = np.diff(highest, axis=1, prepend=-1.0) > 0
+        stream, step = np.nonzero(new)
+        found.append((stream + first, step + 1, highest[new].astype(float)))
+    stream, step, height = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Records(stream, step, height, streams, length)
+
+
+def run_length_threshold(
+    features: FloatArray, window: int, run_length: float, random: np.random.Generator
+) -> tuple[float, bool]:
+    """The threshold that is exceeded after ``run_length`` rows on average, and whether it was extrapolated.
+
+    The first score comes with row ``window``. For a long run length the height of shorter ones is continued: it grows
+    with the logarithm of the run length.
+    """
+    steps = run_length - window + 1
+    most = MOST_STEPS // (STREAMS * REACH)
+    near = min(steps, most)
+    records = simulated_records(features, window, max(1, round(REACH * near)), STREAMS, random)
+    if steps <= most:
+        return records.threshold(steps), False
+    runs = near / np.array([8.0, 4.0, 2.0, 1.0])
+    slope, base = np.polyfit(np.log(runs), [records.threshold(run) for run in runs], 1)
+    return float(base + slope * np.log(steps)), True
