@@ -4,17 +4,21 @@ Run as ``python docs/figures.py``. Everything is seeded: the same versions of th
 tables take about a minute and need mpmath, which comes with the development tools.
 """
 
+import json
 import sys
 from pathlib import Path
 
 import mpmath
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
 import densdiff as dd
 from densdiff.core import pairs
 
 IMAGES = Path(__file__).parent / "images"
+# beside the repository: its licence does not let it in
+HASC = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes" / "hasc2010_sequence"
 LAMS = np.array([1.0, 0.1, 0.01, 0.0001])
 # Colours of Okabe and Ito; the strokes tell the lines apart in grey print.
 STROKES = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("black", ":"))
@@ -116,6 +120,44 @@ def draw_mixture():
     save(dd.plots.plot_mixture(balance, patients(160, 40)).figure, "mixture.png")
 
 
+def draw_changes():
+    """The series that docs/guide_changes.md begins with, its changes and the score."""
+    data = dd.datasets.piecewise_series(
+        [400, 700, 1100], ["mean", "scale", "mean"], size=1.5, length=1500, random_state=0
+    )
+    save(dd.detect_changes(data.series, random_state=0).plot()[0].figure, "changes.png")
+
+
+def draw_activities():
+    """A person's accelerometer, the changes found in it and what the labels say; only where the data are."""
+    if not HASC.is_dir():
+        print(f"docs/images/activities.png left as it is: no {HASC}")
+        return
+    names = ["x", "y", "z"]
+    rows = np.genfromtxt(HASC / "HASC1001.csv", delimiter=",", names=True)
+    label = json.loads((HASC / "labels.json").read_text())["HASC1001"]
+    frame = pd.DataFrame({name: rows[name] for name in names})
+    found = dd.detect_changes(frame, time=np.arange(len(frame)) / 100, window="4s", random_state=0)
+    above, below = found.plot()
+    above.figure.set_size_inches(10.0, 5.2)
+    true = np.array(label["change_points"]) / 100
+    ends = np.concatenate([[0.0], true, [len(frame) / 100]])
+    low, high = above.get_ylim()
+    row = high + 0.05 * (high - low)
+    above.set(ylim=(low, high + 0.1 * (high - low)), xlim=(ends[0], ends[-1]))
+    above.plot(true, np.full(len(true), row), "v", ms=7, color="black", label="label")
+    for start, stop, name in zip(ends[:-1], ends[1:], label["activities"], strict=True):
+        text = {"stUp": "stairs up", "stDown": "stairs down"}.get(name, name)
+        above.text((start + stop) / 2, row, text, ha="center", va="center", fontsize="small")
+    lines = {
+        text: handle for ax in (above, below) for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
+    above.legend(lines.values(), lines.keys(), **place, ncols=3, fontsize="small", frameon=False)
+    below.set_xlabel("time in seconds")
+    save(above.figure, "activities.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -202,5 +244,7 @@ if __name__ == "__main__":
         draw_bands()
         draw_null()
         draw_mixture()
+        draw_changes()
+        draw_activities()
         draw_filter()
         draw_radial_kernel()

@@ -22,8 +22,12 @@ from densdiff.estimators.windows import kde_scores, kliep_scores, lsdd_scores
 
 _TUNINGS = ("series", "window")
 _SHORTEST = 4  # samples in a window
-_EVERYWHERE = "cross-validation at every position"
-_SERIES = "one model for the series, sigma the median distance of subsequences"
+_TUNED = {
+    "LSDD": "one model for the series, sigma the median distance of subsequences",
+    "LSDD at every position": "cross-validation at every position",
+    "KDEDifference": "one width for the series, by likelihood cross-validation",
+    "KLIEP": "one sigma for the series, the median distance of subsequences",
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +86,8 @@ class ChangesResult(Receipt):
         for change, p in zip(self.changes, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({checks.shown(self.times[change])})"
             lines.append(f"  at {change}{at}  p {p:.3g}")
-        lines.append(f"  window      {self.window} samples and its doubles; lag {self.lag}")
+        scales = "" if np.isnan(self.threshold) else " and its doubles"
+        lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of samples at most {self.dependence:.3g}")
         return "\n".join(lines + self._receipt_lines())
 
@@ -228,6 +233,7 @@ class _Search:
         if self.wanted is not None and len(changes) < self.wanted:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             checks.warn(f"{self.wanted} changes were asked for, but {room}", self.notes)
+        name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))
         model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
         return ChangesResult(
             changes=changes,
@@ -243,12 +249,12 @@ class _Search:
             times=self.data.times,
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
-            solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(type(self.model).__name__, "centers"),
+            solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
             n_centers=None if model is None else model.n_centers,
             n_x=len(self.data.rows),
             n_y=0,
             seed=plan.seed,
-            tuning=_EVERYWHERE if self.by_windows and isinstance(self.model, LSDD) else _SERIES,
+            tuning=_TUNED["LSDD at every position" if self.by_windows and name == "LSDD" else name],
             warnings=tuple(self.notes),
         )
 
