@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,14 @@ def new_figure(width: float, height: float) -> Figure:
 
 def new_axes() -> Axes:
     return new_figure(6.4, 4.2).subplots()
+
+
+def legend_above(ax: Axes, source: Axes) -> None:
+    """Explain what is drawn in ``source`` beside the title of ``ax``: inside, it would hide what it explains."""
+    handles, words = source.get_legend_handles_labels()
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
+    if handles:
+        ax.legend(handles, words, **place, ncols=2, fontsize="small", frameon=False)
 
 
 def plain_label(name: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.errors import InputError
-from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, new_figure, plain_label
+from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, legend_above, new_figure, plain_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,10 +101,7 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     below.set_xlabel(clock.label)
     count = len(result.changes)
     above.set_title("no change found" if not count else f"{count} change{'s' * (count > 1)}", loc="left", size="medium")
-    handles, words = below.get_legend_handles_labels()
-    if handles:  # beside the title: inside, it would hide what it explains
-        place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
-        above.legend(handles, words, **place, ncols=2, fontsize="small", frameon=False)
+    legend_above(above, below)
     return np.array([above, below])
 
 

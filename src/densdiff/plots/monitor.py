@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from densdiff.errors import InputError
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
+from densdiff.plots.canvas import MORE_X, MORE_Y, legend_above, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -71,12 +71,8 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom=0)
     ax.set_xlabel("row of the stream")
     ax.set_ylabel("score")
-    count = len(starts)
-    first_at = f", the first at row {at[starts[0]]}" if count else ""
-    ax.set_title(
-        f"{count} stretch{'es' * (count > 1)} of alarm{first_at}" if count else "no alarm", loc="left", size="medium"
-    )
-    handles, words = ax.get_legend_handles_labels()
-    place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
-    ax.legend(handles, words, **place, ncols=2, fontsize="small", frameon=False)  # type: ignore[arg-type]
+    many = int(alarm.sum())
+    said = f"alarm on {many} row{'s' * (many > 1)}, first on row {at[starts[0]]}" if many else "no alarm"
+    ax.set_title(said, loc="left", size="medium")
+    legend_above(ax, ax)
     return ax
