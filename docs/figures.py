@@ -158,6 +158,15 @@ def draw_activities():
     save(above.figure, "activities.png")
 
 
+def draw_monitor():
+    """The stream of docs/guide_monitor.md, with a calm time after the change."""
+    random = np.random.default_rng(1)
+    monitor = dd.ChangeMonitor(random.normal(size=(4000, 2)), window=50, run_length=2000, random_state=0)
+    monitor.update([0.3, -1.1])
+    parts = (random.normal(size=(599, 2)), random.normal([0.0, 1.0], 1.0, (300, 2)), random.normal(size=(300, 2)))
+    save(dd.plots.plot_monitor([step for part in parts for step in monitor.update_many(part)]).figure, "monitor.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -246,5 +255,6 @@ if __name__ == "__main__":
         draw_mixture()
         draw_changes()
         draw_activities()
+        draw_monitor()
         draw_filter()
         draw_radial_kernel()
