@@ -133,6 +133,36 @@ def test_straightened_sums_are_those_of_residuals_around_a_parabola(seed, n, p):
     np.testing.assert_allclose(found, scan.running_sums(u - fit), atol=1e-8)
 
 
+@pytest.mark.parametrize(("length", "period"), [(500, 50), (1000, 12.5), (96, 12)])
+@pytest.mark.parametrize("factor", [1.0, 1e200, 1e-200])
+def test_a_season_is_seen_beside_noise_and_a_trend(length, period, factor):
+    for seed in range(5):
+        rows = noise(seed, length, 2) + np.linspace(0, 3, length)[:, None]
+        rows[:, 1] += np.sqrt(2) * np.sin(2 * np.pi * np.arange(length) / period + seed)
+        assert scan.season(rows * factor) == pytest.approx(period, rel=0.07)
+
+
+def test_neither_noise_nor_levels_nor_constants_are_a_season():
+    for seed in range(10):
+        assert scan.season(noise(seed, 300, 2)) == 0
+        assert scan.season(np.cumsum(noise(seed, 300, 1), axis=0)) == 0
+        assert scan.season(np.repeat([0.0, 3.0, 0.0, 3.0], 75)[:, None] + 0.3 * noise(seed, 300, 1)) == 0
+    for length in (1, 2, 3, 15):
+        assert scan.season(np.zeros((length, 1))) == 0
+        assert scan.season(np.ones((length, 2))) == 0
+
+
+def test_an_automatic_window_covers_more_than_half_a_season():
+    """Half of the series alarmed with a window of 17; at 5 %, four and more of 20 come once in 60 tables."""
+    alarms = 0
+    for seed in range(20):
+        rows = noise(seed, 500) + np.sqrt(2) * np.sin(2 * np.pi * np.arange(500) / 50 + seed)
+        found = detect_changes(rows, random_state=seed)
+        assert found.window == 30
+        alarms += found.changes.size > 0
+    assert alarms <= 3
+
+
 @given(seeds, st.integers(1, 3), st.integers(1, 25), st.integers(1, 3))
 def test_running_sums_start_with_nothing(seed, batch, n, p):
     u = noise(seed, batch, n, p)

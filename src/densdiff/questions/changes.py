@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.core.changes import IntArray, peaks
+from densdiff.core.changes import IntArray, peaks, season
 from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
@@ -22,6 +22,7 @@ from densdiff.estimators.windows import kde_scores, kliep_scores, lsdd_scores
 
 _TUNINGS = ("series", "window")
 _SHORTEST = 4  # samples in a window
+_SEASON = 0.6  # of a season, in an automatic window
 _TUNED = {
     "LSDD": "one model for the series, sigma the median distance of subsequences",
     "LSDD at every position": "cross-validation at every position",
@@ -150,14 +151,20 @@ def detect_changes(
     own = estimator.random_state
     seed = checks.seed(random_state if own is None else own)
     length = len(data.rows)
-    auto = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
-    plan = Plan.of(length, given or max(_SHORTEST, round(auto)), lag, alpha, seed)
+    plan = Plan.of(length, given or _auto_window(data.rows), lag, alpha, seed)
     if given is not None and 2 * given + plan.lag > length:
         raise InputError(f"window={window!r} takes {given} samples on each side, but series has only {length} in all")
     search = _Search(data, plan, estimator, tuning, wanted)
     if plan.lag < lag:
         search.notes.append(f"lag cut from {lag} to {plan.lag}, an eighth of the window of {plan.window} samples")
     return search.result()
+
+
+def _auto_window(rows: FloatArray) -> int:
+    """From the length; more than half a season if there is one, or its rise would be a change."""
+    length = len(rows)
+    rule = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
+    return max(_SHORTEST, round(max(rule, _SEASON * season(rows))))
 
 
 class _Search:
