@@ -14,6 +14,7 @@ STREAMS = 400  # simulated; their mean run length is known to 5 %
 REACH = 4  # lengths of simulated streams, in wanted run lengths
 MOST_STEPS = 6_000_000  # simulated; longer run lengths are extrapolated
 _CHUNK = 1_000_000  # entries of simulated features held at once
+_TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
 
 class SlidingSum:
@@ -31,6 +32,12 @@ class SlidingSum:
     def push(self, rows: FloatArray) -> FloatArray:
         """The sum after each of the rows, (len(rows), width); only sums of full windows have a meaning."""
         window = len(self.block)
+        if len(rows) == 1 and (self.seen + 1) % window:  # the same sums without the detour over arrays
+            count = self.seen % window
+            self.block[count] = rows[0]
+            self.sum = self.sum + rows[0]
+            self.seen += 1
+            return np.asarray((self.sum + self.rest[count + 1])[None])
         found = np.empty(rows.shape)
         start = 0
         while start < len(rows):
@@ -83,10 +90,10 @@ def simulated_records(
     features: FloatArray, window: int, length: int, streams: int, random: np.random.Generator
 ) -> Records:
     """Streams and references drawn from the rows of ``features`` (n, p) with replacement, no change in them."""
-    n, p = features.shape
     single = features.astype(np.float32)
+    n, p = single.shape
     found: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]] = []
-    size = max(1, _CHUNK // ((length + window) * p))
+    size = max(1, min(_CHUNK // ((length + window) * p), _CHUNK // n))
     for first in range(0, streams, size):
         count = min(size, streams - first)
         shares = random.multinomial(n, np.full(n, 1.0 / n), count).astype(np.float32) / np.float32(n)
@@ -117,7 +124,7 @@ def run_length_threshold(
     near = min(steps, most)
     records = simulated_records(features, window, max(1, round(REACH * near)), STREAMS, random)
     if steps <= most:
-        return records.threshold(steps), False
+        return records.threshold(steps) * (1.0 + _TIES), False
     runs = near / np.array([8.0, 4.0, 2.0, 1.0])
     slope, base = np.polyfit(np.log(runs), [records.threshold(run) for run in runs], 1)
     return float(base + slope * np.log(steps)), True

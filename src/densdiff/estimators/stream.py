@@ -1,26 +1,34 @@
-"""Features of a reference sample for a stream: the squared distance of two means is E6, the same bits for any chunk."""
+"""Features of a reference sample for a stream, in units of their noise, the same bits for any chunk of rows."""
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
+from densdiff.errors import InputError
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.series import STRENGTH
 
-_TILE = 8  # rows of every matrix product: with another number the last bit may differ
+_PART = 4000  # rows that tell the axes
+_LEFT_OUT = 1e-4  # of the variance, with the last axes
+_RIDGE = 0.1  # of the mean variance, added to each: without it the last axes would be loudest
 
 
 @dataclass(frozen=True)
 class StreamModel:
-    """Kernels on some rows of the reference, turned so that squared mean differences are E6 times s."""
+    """Kernels on some rows of the reference, turned and divided by their noise.
+
+    Turned by the root of M, E6 of two samples would be the squared distance of two means; here each principal axis is
+    divided by its deviation in the reference as well.
+    """
 
     scaling: Scaling
     centers: FloatArray  # (b, d'), in inner units
-    root: FloatArray  # (b, b)
+    turn: FloatArray  # (b, p)
     sigma: float  # in inner units
     lam: float
 
@@ -31,23 +39,50 @@ class StreamModel:
         scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
         centers = np.unique(inner[selection.draw_rows(seed, len(inner), model.n_centers)], axis=0)
         sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / scaling.sigma_unit
+        if not 1e-100 < sigma < 1e100:
+            raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}")
         of = CenterKernel(centers, kernel.radius(inner), sigma)
         lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
-        return cls(scaling, centers, of.root(sigma, lam), sigma, lam)
+        some = of.features(sigma, lam, inner[selection.draw_rows(seed, len(inner), _PART)])
+        spread, axes = np.linalg.eigh(np.cov(some.T).reshape(len(centers), -1))
+        few = min(int(np.searchsorted(np.cumsum(spread), _LEFT_OUT * spread.sum())), len(spread) - 1)
+        spread, axes = np.maximum(spread[few:], 0.0), axes[:, few:]
+        weights = 1.0 / np.sqrt(spread + _RIDGE * spread.mean())
+        return cls(scaling, centers, of.root(sigma, lam) @ axes * weights, sigma, lam)
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """(k, b), of rows in the user's units."""
-        inner = self.scaling.apply(rows)
+        """(k, p), of rows in the user's units.
+
+        Each row is multiplied by itself: in a product of more rows the last bit may depend on their number.
+        """
         with np.errstate(over="ignore", under="ignore"):  # a row far from all is 0 everywhere
-            psi = np.exp(cdist(inner, self.centers, "sqeuclidean") * (-0.5 / self.sigma**2))
-        tiles = np.zeros((-(-len(rows) // _TILE), _TILE, len(self.centers)))
-        tiles.reshape(-1, len(self.centers))[: len(rows)] = psi
-        return np.asarray((tiles @ self.root).reshape(-1, len(self.centers))[: len(rows)])
+            squared = cdist(self._inner(rows), self.centers, "sqeuclidean")
+            psi = np.exp(squared * (-0.5 / self.sigma**2))
+        return np.asarray((psi[:, None] @ self.turn)[:, 0])
+
+    def _inner(self, rows: FloatArray) -> FloatArray:
+        of = self.scaling
+        factor, offset = self._affine
+        if not np.isfinite(factor).all():  # beyond what one power of two can do
+            return of.apply(rows)
+        inner = (rows if len(of.keep) == rows.shape[1] else rows[:, of.keep]) - of.shift
+        inner *= factor
+        inner -= offset
+        return inner
+
+    @cached_property
+    def _affine(self) -> tuple[FloatArray, FloatArray]:
+        """`Scaling.apply` in two steps, for a single row is mostly overhead; infinite if it takes more."""
+        of = self.scaling
+        with np.errstate(over="ignore", under="ignore"):
+            factor = np.ldexp(1.0, -of.exponent) / of.deviation
+        sound = (np.abs(of.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)
+        return np.where(sound, factor, np.inf), of.mean / of.deviation
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays by name, for a file."""
         scaling = {field.name: np.asarray(getattr(self.scaling, field.name)) for field in fields(Scaling)}
-        return scaling | {name: np.asarray(getattr(self, name)) for name in ("centers", "root", "sigma", "lam")}
+        return scaling | {name: np.asarray(getattr(self, name)) for name in ("centers", "turn", "sigma", "lam")}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, FloatArray]) -> "StreamModel":
@@ -59,4 +94,4 @@ class StreamModel:
             deviation=arrays["deviation"],
             sigma_unit=float(arrays["sigma_unit"]),
         )
-        return cls(scaling, arrays["centers"], arrays["root"], float(arrays["sigma"]), float(arrays["lam"]))
+        return cls(scaling, arrays["centers"], arrays["turn"], float(arrays["sigma"]), float(arrays["lam"]))

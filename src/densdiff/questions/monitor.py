@@ -1,10 +1,9 @@
-"""Is a stream changing now? The distance of its last rows from a reference, with a threshold for a mean run length."""
+"""Is a stream changing now? The distance of its last rows from a reference, and a threshold for a mean run length."""
 
 import json
-import zipfile
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,9 @@ from densdiff.estimators.stream import StreamModel
 CENTERS = 150
 _KIND, _SCHEMA = "densdiff monitor", 1
 _ENOUGH = 40  # windows in a reference
+_LONGEST = 1e12  # rows; beyond any stream
+_EXACT = 2**53  # whole numbers that float64 holds
+_EXPONENT = 1100  # of float64, with room
 _ROWS = 4096  # looked at in one go, so that memory stays the same
 
 
@@ -34,7 +36,8 @@ class MonitorStep:
     index : int
         Of the row, from 0 at the first update.
     score : float or None
-        Distance of the last ``window`` rows from the reference (E6 in kernel volumes); None until there are so many.
+        Squared distance of the last ``window`` rows from the reference, in units of its noise: about the number of axes
+        while all is calm. None until there are so many rows.
     threshold : float
     alarm : bool
         Whether the score exceeds the threshold.
@@ -116,16 +119,11 @@ class ChangeMonitor:
         self.run_length = _run_length(run_length, self.window)
         chosen = LSDD(solver="centers", n_centers=CENTERS) if model is None else model
         if not isinstance(chosen, LSDD):
-            raise InputError(f"model must be an LSDD object; got {checks.came(model)}")
+            got = f"the class {model.__name__}" if isinstance(model, type) else checks.came(model)
+            raise InputError(f"model must be an LSDD object; got {got}")
         if chosen.centers is not None:
             raise InputError("model must not have centers of its own: a monitor takes rows of its reference")
-        sigmas, lams = chosen.checked_grids()
-        self._settings: dict[str, Any] = {
-            "sigma": None if sigmas is None else sigmas.tolist(),
-            "lam": None if lams is None else lams.tolist(),
-            "n_centers": checks.whole(chosen.n_centers, "n_centers", 1),
-            "standardize": checks.flag(chosen.standardize, "standardize"),
-        }
+        self._settings = _settings(chosen)
         own = chosen.random_state
         self.seed_ = checks.seed(random_state if own is None else own)
         self._learn(reference)
@@ -139,15 +137,22 @@ class ChangeMonitor:
         if len(rows) < _ENOUGH * self.window:
             few = f"reference has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
             checks.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
-        chosen: dict[str, Any] = {name: "cv" if value is None else value for name, value in self._settings.items()}
-        model = StreamModel.of(rows, LSDD(solver="centers", **chosen), self.seed_)
+        if still := [name for name, column in zip(names, rows.T, strict=True) if not np.ptp(column)]:
+            which = ", ".join(map(checks.shown, still))
+            checks.warn(f"constant in the reference, so what it does in the stream is not seen: {which}", notes)
+        model = StreamModel.of(rows, LSDD(solver="centers", **_as_parameters(self._settings)), self.seed_)
         features = model.features(rows)
         random = np.random.default_rng([self.seed_, 12])
-        threshold, beyond = run_length_threshold(features, self.window, self.run_length, random)
+        height, beyond = run_length_threshold(features, self.window, self.run_length, random)
         if beyond:
             notes.append(f"the threshold for a run length of {self.run_length:g} continues those of shorter ones")
         self._model, self._mean = model, features.mean(axis=0)
-        self.threshold_, self.names_, self.warnings_, self.n_reference_ = threshold, names, tuple(notes), len(rows)
+        self.threshold_, self.names_, self.warnings_, self.n_reference_ = (
+            self.window * height,
+            names,
+            tuple(notes),
+            len(rows),
+        )
         self._sums = SlidingSum(self.window, len(self._mean))
 
     @property
@@ -187,7 +192,7 @@ class ChangeMonitor:
     def _pushed(self, rows: FloatArray) -> list[MonitorStep]:
         first = self.n_seen_
         gaps = self._sums.push(self._model.features(rows)) / self.window - self._mean
-        scores = np.einsum("ij,ij->i", gaps, gaps).tolist()
+        scores = (self.window * np.einsum("ij,ij->i", gaps, gaps)).tolist()
         threshold = self.threshold_
         return [
             MonitorStep(i, score, threshold, score > threshold)
@@ -200,29 +205,35 @@ class ChangeMonitor:
         """One row (1, d); plain numbers take no detour."""
         d = len(self.names_)
         try:
-            if getattr(x, "ndim", 2) == 1 and hasattr(x, "index"):  # a row of a pandas frame
-                x = dict(zip(x.index, x, strict=True))
             if isinstance(x, Mapping):
                 x = self._by_name(x)
-            if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)):
+            elif hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame
+                x = x.to_frame().T
+            if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)) and not np.ma.isMaskedArray(x):
                 row = np.asarray(x)
-                if row.size != d or row.ndim > 2:
-                    raise InputError(f"x has shape {row.shape}; one value for each of {d} columns is needed")
-                if row.dtype.kind in "fiub" and np.isfinite(row).all():
-                    return row.reshape(1, d).astype(float)
-                x = [x] if isinstance(x, (list, tuple)) and row.ndim == 1 else row.reshape(1, d)
+                plain = row.dtype.kind == "f" or (row.dtype.kind in "iub" and np.abs(row).max(initial=0) < _EXACT)
+                if plain and (row.shape in ((d,), (1, d)) or (d == 1 and row.ndim == 0)):
+                    found = row.reshape(1, d).astype(float)
+                    if np.isfinite(found).all():
+                        return found
+                    j = int(np.flatnonzero(~np.isfinite(found[0]))[0])
+                    raise InputError(f"column {checks.shown(self.names_[j])} is {found[0, j]}")
+                x = row.reshape(1, 1) if row.ndim == 0 else x
+            if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) and np.ndim(x) == 1 and d > 1:
+                x = [list(x)]
             found = checks.points(x, self.names_, "x")
             if len(found) != 1:
                 raise InputError(f"x has {len(found)} rows; update takes one, update_many takes many")
             return found
-        except InputError as error:
+        except (ValueError, TypeError) as error:  # InputError is a ValueError; NumPy refuses lists of lists with others
             raise InputError(f"row {self.n_seen_} of the stream was refused and changed nothing: {error}") from None
 
     def _by_name(self, x: Mapping[Any, Any]) -> list[Any]:
-        lacking = [name for name in self.names_ if name not in x]
-        if lacking:
-            raise InputError(f"x lacks {', '.join(map(checks.shown, lacking))}")
-        return [x[name] for name in self.names_]
+        named = {str(name): value for name, value in x.items()}
+        if lacking := [name for name in self.names_ if name not in named]:
+            has = f"it has {', '.join(map(checks.shown, list(named)[:10]))}"
+            raise InputError(f"x lacks {', '.join(map(checks.shown, lacking))}; {has}")
+        return [named[name] for name in self.names_]
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to exactly that path: arrays and a header of JSON, nothing that could run."""
@@ -242,25 +253,33 @@ class ChangeMonitor:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold_, "reference_mean": self._mean}
         arrays |= {"block": self._sums.block, "rest": self._sums.rest, "sum": self._sums.sum} | self._model.arrays()
-        with Path(path).open("wb") as file:
-            np.savez(file, **arrays)
+        target = Path(path)
+        aside = target.with_name(f".{target.name}.{os.getpid()}.part")  # a crash must not take the last state along
+        try:
+            with aside.open("wb") as file:
+                np.savez(file, **arrays)
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
         """Read what `save` wrote; it goes on bit by bit as the saved one would have. Anything else is an InputError."""
+        shown = checks.shown(str(path))
         try:
             with Path(path).open("rb") as file:
-                store = np.load(file, allow_pickle=False)
-                if isinstance(store, np.ndarray):
-                    raise InputError("it holds one bare array")
-                arrays = {name: store[name] for name in store.files}
+                if file.read(2) != b"PK":
+                    raise InputError("it is no npz file")
+                file.seek(0)
+                with np.load(file, allow_pickle=False) as store:
+                    arrays = {name: store[name] for name in store.files}
             return cls._restored(arrays)
         except FileNotFoundError:
-            raise InputError(f"there is no file {checks.shown(str(path))}") from None
-        except (InputError, OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-            why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+            raise InputError(f"there is no file {shown}") from None
+        except Exception as error:  # a damaged file fails in more ways than can be listed
+            why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
             why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
-            raise InputError(f"{checks.shown(str(path))} is no saved monitor: {why}") from None
+            raise InputError(f"{shown} is no saved monitor: {why}") from None
 
     @classmethod
     def _restored(cls, arrays: dict[str, Any]) -> "ChangeMonitor":
@@ -268,35 +287,19 @@ class ChangeMonitor:
         if not isinstance(header, dict) or header.get("kind") != _KIND:
             raise InputError("its header is another's")
         if header["schema"] != _SCHEMA:
-            later = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
-            raise InputError(f"{later}; it was written by densdiff {header.get('version')}")
+            other = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
+            raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
         found = cls.__new__(cls)
         found.window = checks.whole(header["window"], "window", 2)
         found.run_length = _run_length(header["run_length"], found.window)
         found.seed_ = checks.whole(header["seed"], "seed", 0)
-        found.names_, found.warnings_ = tuple(map(str, header["names"])), tuple(map(str, header["warnings"]))
         found.n_reference_ = checks.whole(header["n_reference"], "n_reference", 1)
-        found._settings = dict(header["settings"])
-        b, d = arrays["centers"].shape
-        shapes = {
-            **{"centers": (b, d), "root": (b, b), "reference_mean": (b,), "threshold": (), "sigma": (), "lam": ()},
-            **{"block": (found.window, b), "rest": (found.window + 1, b), "sum": (b,), "sigma_unit": ()},
-            **{name: (d,) for name in ("keep", "shift", "exponent", "mean", "deviation")},
-        }
-        if set(shapes) != set(arrays):
-            raise InputError(f"its arrays are {', '.join(sorted(arrays))}")
-        for name, shape in shapes.items():
-            array = arrays[name]
-            if array.shape != shape or array.dtype.kind not in "fi" or prod(shape) == 0 or not np.isfinite(array).all():
-                raise InputError(f"its array {name} is not of finite numbers of shape {shape}")
-        keep = arrays["keep"]
-        if keep.dtype.kind != "i" or keep.min() < 0 or keep.max() >= len(found.names_):
-            raise InputError("its columns do not fit its names")
-        if min(arrays["sigma"], arrays["threshold"], arrays["deviation"].min()) <= 0:
-            raise InputError("sigma, threshold and deviations must be positive")
+        found.names_, found.warnings_ = (_texts(header[name], name) for name in ("names", "warnings"))
+        found._settings = _settings(LSDD(solver="centers", **_as_parameters(header["settings"])))
+        _check_arrays(arrays, found.window, len(found.names_))
         found.threshold_, found._mean = float(arrays["threshold"]), arrays["reference_mean"]
         found._model = StreamModel.from_arrays(arrays)
-        found._sums = SlidingSum(found.window, b)
+        found._sums = SlidingSum(found.window, len(found._mean))
         found._sums.block, found._sums.rest, found._sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
         found._sums.seen = checks.whole(header["n_seen"], "n_seen", 0)
         return found
@@ -317,6 +320,52 @@ class ChangeMonitor:
 def _run_length(value: Any, window: int) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > window:
         raise InputError(f"run_length must be a number of rows above the window of {window}; got {checks.shown(value)}")
-    if not np.isfinite(value):
-        raise InputError("run_length must be finite: every threshold is exceeded at last")
+    if value > _LONGEST:
+        raise InputError(f"run_length must be at most {_LONGEST:g} rows; got {checks.shown(value)}")
     return float(value)
+
+
+def _settings(model: LSDD) -> dict[str, Any]:
+    """What a monitor takes of a model, as plain JSON values."""
+    sigmas, lams = model.checked_grids()
+    return {
+        "sigma": None if sigmas is None else sigmas.tolist(),
+        "lam": None if lams is None else lams.tolist(),
+        "n_centers": checks.whole(model.n_centers, "n_centers", 1),
+        "standardize": checks.flag(model.standardize, "standardize"),
+    }
+
+
+def _as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    if set(settings) != {"sigma", "lam", "n_centers", "standardize"}:
+        raise InputError(f"its settings are {', '.join(settings)}")
+    return {name: "cv" if value is None else value for name, value in settings.items()}
+
+
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(f"its {name} are no list of texts")
+    return tuple(value)
+
+
+def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
+    """Every array of a saved monitor has its shape and kind, and values with which one can compute."""
+    (b, d), p = arrays["centers"].shape, arrays["reference_mean"].size
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
+    shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation"), (d,))
+    shapes |= {"centers": (b, d), "turn": (b, p), "reference_mean": (p,)}
+    shapes |= {"block": (window, p), "rest": (window + 1, p), "sum": (p,)}
+    if odd := set(shapes) ^ set(arrays):
+        raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
+    for name, shape in shapes.items():
+        kind = "i" if name in ("keep", "exponent") else "f"
+        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
+            raise InputError(f"its array {name} is not of finite numbers of shape {shape}")
+    keep, exponent = arrays["keep"], arrays["exponent"]
+    if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
+        raise InputError("its columns do not fit its names")
+    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
+        if not (arrays[name] > 0).all():
+            raise InputError(f"its {name} must be positive")
+    if np.abs(exponent).max() > _EXPONENT:
+        raise InputError("its exponents are none of float64")
