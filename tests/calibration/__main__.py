@@ -9,7 +9,7 @@ import importlib
 import sys
 from pathlib import Path
 
-NAMES = ("coverage", "size", "balance", "changes")
+NAMES = ("coverage", "size", "balance", "changes", "monitor")
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
 

@@ -108,7 +108,7 @@ def false_alarms(cell, runs, way=right_way, first=0, alpha=ALPHA):
     return int((pvalues(cell, runs, way, first) <= alpha).sum())
 
 
-RUNS = 200
+RUNS = 120
 INTRO = """## False alarms of change detection
 
 Share of series without change in which `detect_changes` reports anything, at alpha = 5 % and 1 %. Series have unit

@@ -17,7 +17,7 @@ from densdiff.checks.parameters import (
 )
 from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
-from densdiff.checks.wording import came, shown, warn
+from densdiff.checks.wording import came, listed, shown, warn
 
 __all__ = [
     "LabelledRows",
@@ -32,6 +32,7 @@ __all__ = [
     "fraction",
     "label_codes",
     "labelled",
+    "listed",
     "new_rows",
     "pair",
     "points",

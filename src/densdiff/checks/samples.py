@@ -116,7 +116,8 @@ def _located(data: Any, names: tuple[str, ...], where: str, notes: list[str]) ->
         table = table.select(names)
     elif len(table.columns) != d:
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
-        raise InputError(f"{where} has shape {table.shape}, but {d} columns are needed{hint}")
+        needed = f"{d} columns are" if d > 1 else "1 column is"
+        raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
     return floats(table, names, notes)
 
 

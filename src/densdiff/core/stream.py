@@ -14,6 +14,7 @@ STREAMS = 400  # simulated; their mean run length is known to 5 %
 REACH = 4  # lengths of simulated streams, in wanted run lengths
 MOST_STEPS = 6_000_000  # simulated; longer run lengths are extrapolated
 _CHUNK = 1_000_000  # entries of simulated features held at once
+_WINDOWS = 400  # of the reference, to see what is ordinary
 _TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
 
@@ -90,7 +91,7 @@ def simulated_records(
     features: FloatArray, window: int, length: int, streams: int, random: np.random.Generator
 ) -> Records:
     """Streams and references drawn from the rows of ``features`` (n, p) with replacement, no change in them."""
-    single = features.astype(np.float32)
+    single = (features - features.mean(axis=0)).astype(np.float32)
     n, p = single.shape
     found: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], FloatArray]] = []
     size = max(1, min(_CHUNK // ((length + window) * p), _CHUNK // n))
@@ -111,6 +112,15 @@ def simulated_records(
     return Records(stream, step, height, streams, length)
 
 
+def _ordinary(features: FloatArray, window: int, random: np.random.Generator) -> float:
+    """The median score of windows of the reference itself.
+
+    Simulated references may lack a value that the reference has once: what is ordinary beside it must be no alarm.
+    """
+    drawn = features[random.integers(0, len(features), (_WINDOWS, window))].mean(axis=1)
+    return float(np.median(np.square(drawn - features.mean(axis=0)).sum(axis=1)))
+
+
 def run_length_threshold(
     features: FloatArray, window: int, run_length: float, random: np.random.Generator
 ) -> tuple[float, bool]:
@@ -124,7 +134,7 @@ def run_length_threshold(
     near = min(steps, most)
     records = simulated_records(features, window, max(1, round(REACH * near)), STREAMS, random)
     if steps <= most:
-        return records.threshold(steps) * (1.0 + _TIES), False
+        return max(records.threshold(steps), _ordinary(features, window, random)) * (1.0 + _TIES), False
     runs = near / np.array([8.0, 4.0, 2.0, 1.0])
     slope, base = np.polyfit(np.log(runs), [records.threshold(run) for run in runs], 1)
     return float(base + slope * np.log(steps)), True

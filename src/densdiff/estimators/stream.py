@@ -13,6 +13,7 @@ from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.series import STRENGTH
 
+_WIDEST = 1e5  # sigma in radii of the data: beyond that all kernels are 1
 _PART = 4000  # rows that tell the axes
 _LEFT_OUT = 1e-4  # of the variance, with the last axes
 _RIDGE = 0.1  # of the mean variance, added to each: without it the last axes would be loudest
@@ -39,7 +40,7 @@ class StreamModel:
         scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
         centers = np.unique(inner[selection.draw_rows(seed, len(inner), model.n_centers)], axis=0)
         sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / scaling.sigma_unit
-        if not 1e-100 < sigma < 1e100:
+        if not 1e-100 < sigma < _WIDEST * kernel.radius(inner):
             raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}")
         of = CenterKernel(centers, kernel.radius(inner), sigma)
         lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff import checks
 from densdiff.core.scaling import FloatArray
@@ -119,7 +120,11 @@ class ChangeMonitor:
         self.run_length = _run_length(run_length, self.window)
         chosen = LSDD(solver="centers", n_centers=CENTERS) if model is None else model
         if not isinstance(chosen, LSDD):
-            got = f"the class {model.__name__}" if isinstance(model, type) else checks.came(model)
+            got = (
+                f"the class {model.__name__}, pass {model.__name__}()"
+                if isinstance(model, type)
+                else checks.came(model)
+            )
             raise InputError(f"model must be an LSDD object; got {got}")
         if chosen.centers is not None:
             raise InputError("model must not have centers of its own: a monitor takes rows of its reference")
@@ -138,8 +143,8 @@ class ChangeMonitor:
             few = f"reference has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
             checks.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
         if still := [name for name, column in zip(names, rows.T, strict=True) if not np.ptp(column)]:
-            which = ", ".join(map(checks.shown, still))
-            checks.warn(f"constant in the reference, so what it does in the stream is not seen: {which}", notes)
+            what = "constant in the reference, so what it does in the stream is not seen"
+            checks.warn(f"{what}: {checks.listed(still)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **_as_parameters(self._settings)), self.seed_)
         features = model.features(rows)
         random = np.random.default_rng([self.seed_, 12])
@@ -209,9 +214,10 @@ class ChangeMonitor:
                 x = self._by_name(x)
             elif hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame
                 x = x.to_frame().T
-            if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)) and not np.ma.isMaskedArray(x):
-                row = np.asarray(x)
+            if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)):
+                row = _as_row(x)
                 plain = row.dtype.kind == "f" or (row.dtype.kind in "iub" and np.abs(row).max(initial=0) < _EXACT)
+                plain = plain and not (isinstance(x, (list, tuple)) and any(map(_inexact, x)))
                 if plain and (row.shape in ((d,), (1, d)) or (d == 1 and row.ndim == 0)):
                     found = row.reshape(1, d).astype(float)
                     if np.isfinite(found).all():
@@ -231,8 +237,11 @@ class ChangeMonitor:
     def _by_name(self, x: Mapping[Any, Any]) -> list[Any]:
         named = {str(name): value for name, value in x.items()}
         if lacking := [name for name in self.names_ if name not in named]:
-            has = f"it has {', '.join(map(checks.shown, list(named)[:10]))}"
-            raise InputError(f"x lacks {', '.join(map(checks.shown, lacking))}; {has}")
+            has = f"it has {', '.join(map(checks.shown, list(named)[:10]))}" if named else "it is empty"
+            raise InputError(f"x lacks {', '.join(map(checks.shown, lacking[:10]))}; {has}")
+        if len(named) < len(x):
+            twice = sorted({text for text in map(str, x) if list(map(str, x)).count(text) > 1})
+            raise InputError(f"x has two keys that read {checks.listed(twice)}")
         return [named[name] for name in self.names_]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -317,6 +326,19 @@ class ChangeMonitor:
         return "\n".join(lines + [f"  note: {text}" for text in self.warnings_])
 
 
+def _inexact(value: Any) -> bool:
+    return type(value) is int and abs(value) >= _EXACT
+
+
+def _as_row(x: Any) -> npt.NDArray[Any]:
+    if np.ma.is_masked(x):
+        raise InputError("a masked value is missing")
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise InputError("x holds a list where a number is needed") from None
+
+
 def _run_length(value: Any, window: int) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > window:
         raise InputError(f"run_length must be a number of rows above the window of {window}; got {checks.shown(value)}")
@@ -360,7 +382,8 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     for name, shape in shapes.items():
         kind = "i" if name in ("keep", "exponent") else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
-            raise InputError(f"its array {name} is not of finite numbers of shape {shape}")
+            what = "whole numbers" if kind == "i" else "finite numbers"
+            raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
         raise InputError("its columns do not fit its names")
