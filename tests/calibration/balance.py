@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
-from tests.calibration.parallel import gathered
+from tests.calibration.parallel import gathered, tabulated
 
 LEVEL = 0.95
 
@@ -132,12 +132,7 @@ def report(quick=False):
         for first in range(0, runs, 25)
     )
     tables = gathered(_chunk, jobs, len(chosen))
-    lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
-    for cell, table in zip(chosen, tables, strict=True):
-        line, found = _line(cell, np.array(table))
-        lines.append(line)
-        breaches += found
-    return "\n".join(lines) + "\n", breaches
+    return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 
 def _chunk(k, cell, runs):

@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 import densdiff as dd
 from densdiff.core import changes as scan
 from densdiff.estimators.series import CENTERS, series_features
-from tests.calibration.parallel import gathered
+from tests.calibration.parallel import gathered, tabulated
 
 ALPHA = 0.05
 _BURN = 500  # samples until an autoregression has forgotten its start
@@ -153,12 +153,7 @@ def report(quick=False):
         (k, cell, range(first, min(first + 20, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 20)
     )
     tables = gathered(_chunk, jobs, len(chosen))
-    lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
-    for cell, table in zip(chosen, tables, strict=True):
-        line, breach = _line(cell, np.array(table))
-        lines.append(line)
-        breaches += [breach] * bool(breach)
-    return "\n".join(lines) + "\n", breaches
+    return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 
 def window_of(cell):
@@ -193,5 +188,5 @@ def _line(cell, table):
     parts += [f"{100 * share:.1f} ({100 * error:.1f}){'!' * bool(share > limit)}", f"{100 * small:.1f}"]
     parts += [f"{deviations(cell):g} sd", f"{100 * power:.0f}"]
     parts += [f"{100 * (wrong <= ALPHA).mean():.0f}" if wrong.size else ""]
-    breach = f"{cell}: {100 * share:.1f} % false alarms, {promise} promised" if share > limit else ""
-    return "| " + " | ".join(map(str, parts)) + " |", breach
+    breaches = [f"{cell}: {100 * share:.1f} % false alarms, {promise} promised"] * bool(share > limit)
+    return "| " + " | ".join(map(str, parts)) + " |", breaches

@@ -6,7 +6,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.datasets import Mixture, gaussian_shift, mixture_pair
-from tests.calibration.parallel import gathered
+from tests.calibration.parallel import gathered, tabulated
 
 LEVEL = 0.95
 REGION = 0.95  # share of the pooled mass over which a band is judged
@@ -172,12 +172,7 @@ def report(quick=False):
         for first in range(0, runs, 25)
     )
     tables = gathered(_chunk, jobs, len(chosen))
-    lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
-    for cell, table in zip(chosen, tables, strict=True):
-        line, found = _line(cell, summary(table))
-        lines.append(line)
-        breaches += found
-    return "\n".join(lines) + "\n", breaches
+    return tabulated(INTRO, HEADER, chosen, map(summary, tables), _line)
 
 
 def _chunk(k, cell, runs, points):

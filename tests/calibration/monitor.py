@@ -8,7 +8,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.core.stream import REACH, STREAMS, Records
-from tests.calibration.parallel import gathered
+from tests.calibration.parallel import gathered, tabulated
 
 OFF = 0.15  # of the run length that was asked for
 CHANGES = ("shift", "scale", "correlation")
@@ -199,12 +199,7 @@ def report(quick=False):
         for first in range(0, references, 5)
     )
     tables = gathered(_chunk, jobs, len(chosen))
-    lines, breaches = [INTRO, HEADER, "|---" * HEADER.count(" | ") + "|---|"], []
-    for cell, table in zip(chosen, tables, strict=True):
-        line, breach = _line(cell, np.array(table))
-        lines.append(line)
-        breaches += [breach] * bool(breach)
-    return "\n".join(lines) + "\n", breaches
+    return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 
 def _chunk(k, cell, runs):
@@ -231,5 +226,5 @@ def _line(cell, table):
     parts += [f"{100 * spread / mean[0]:.0f} %"]
     parts += [f"{mean[4 + j]:.1f} ({errors[4 + j]:.1f})" if np.isfinite(mean[4 + j]) else "" for j in range(3)]
     parts += [f"{value / asked:.2f}" if np.isfinite(value) else "" for value in mean[2:4]]
-    text = f"{cell}: mean run length {mean[0]:.0f} ({errors[0]:.0f}), {100 * OFF:.0f} % allowed" if breach else ""
-    return "| " + " | ".join(map(str, parts)) + " |", text
+    breaches = [f"{cell}: mean run length {mean[0]:.0f} ({errors[0]:.0f}), {100 * OFF:.0f} % allowed"] * bool(breach)
+    return "| " + " | ".join(map(str, parts)) + " |", breaches

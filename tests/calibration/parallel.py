@@ -1,4 +1,4 @@
-"""Simulations on all cores, in chunks that come back in any order."""
+"""Simulations on all cores, in chunks that come back in any order, and the table made of them."""
 
 import sys
 
@@ -13,3 +13,13 @@ def gathered(chunk, jobs, count):
     for k, found in Parallel(n_jobs=-1, return_as="generator_unordered", verbose=verbose)(tasks):
         tables[k] += found
     return tables
+
+
+def tabulated(intro, header, cells, tables, line):
+    """The table as text, and all breaches: ``line(cell, table)`` gives a row and a list of texts."""
+    lines, breaches = [intro, header, "|---" * header.count(" | ") + "|---|"], []
+    for cell, table in zip(cells, tables, strict=True):
+        row, found = line(cell, table)
+        lines.append(row)
+        breaches += found
+    return "\n".join(lines) + "\n", breaches

@@ -86,6 +86,13 @@ def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     return np.square(slope) * 12.0 / max(n * (n * n - 1.0), 1.0), steps.max(axis=-2, initial=0.0)
 
 
+def line_of(columns: FloatArray) -> FloatArray:
+    """The straight line of each column around its mean, (n, p)."""
+    time = np.linspace(-1.0, 1.0, len(columns))[:, None]
+    middle = columns - columns.mean(axis=0)
+    return np.asarray(time * ((time * middle).sum(axis=0) / np.square(time).sum()))
+
+
 def straightened(sums: FloatArray) -> FloatArray:
     """Running sums of what is left of each column around a parabola, (n + 1, p)."""
     u = np.diff(sums, axis=0)
@@ -95,13 +102,9 @@ def straightened(sums: FloatArray) -> FloatArray:
 
 def season(rows: FloatArray) -> float:
     """The longest period that stands out in a column (T, d) and comes back eight times or more, in samples; else 0."""
-    length = len(rows)
-    time = np.linspace(-1.0, 1.0, length)
-    longest = 0.0
-    for column in rows.T:
-        middle = column / max(float(np.abs(column).max()), _TINY)
-        middle = middle - middle.mean()
-        power = np.square(np.abs(np.fft.rfft(middle - time * (time @ middle) / max(float(time @ time), _TINY))))
+    length, longest = len(rows), 0.0
+    for column in (rows / np.maximum(np.abs(rows).max(axis=0), _TINY)).T[:, :, None]:
+        power = np.square(np.abs(np.fft.rfft((column - column.mean() - line_of(column))[:, 0])))
         cycles = int(power[1:].argmax()) + 1 if len(power) > 1 else 0
         line = power[max(1, cycles - 1) : cycles + 2].sum()
         if cycles >= _CYCLES and line > _STANDS_OUT * power[1:].sum():

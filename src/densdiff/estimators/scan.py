@@ -182,8 +182,7 @@ class SeriesScan:
         clear = np.flatnonzero(line > _CLEAR)
         if not len(clear):
             return clear, 0.0
-        time = np.linspace(-1.0, 1.0, n)[:, None]
-        drift = time * (time * level).sum(axis=0) / np.square(time).sum()
+        drift = changes.line_of(level)
         null = changes.null_series(fitted, n, plan.wide, plan.most, plan.count, plan.random(10), drift)
         more = np.concatenate([by_step - by_line for by_line, by_step in map(changes.line_and_step, null)])
         pvalues = (1.0 + (more >= step - line).sum(axis=0)) / (len(more) + 1.0)  # (d,)
@@ -205,9 +204,7 @@ def beyond_lines(rows: FloatArray, scan: SeriesScan, model: LSDD) -> tuple[IntAr
     lines, p = scan.drifting()
     if not len(lines):
         return lines, p
-    time = np.linspace(-1.0, 1.0, len(rows))[:, None]
-    part = rows[:, lines] - rows[:, lines].mean(axis=0)
     flat = rows.copy()
-    flat[:, lines] = part - time * ((time * part).sum(axis=0) / np.square(time).sum())
+    flat[:, lines] -= rows[:, lines].mean(axis=0) + changes.line_of(rows[:, lines])
     again = SeriesScan.of(flat, scan.plan, model, len(scan.scales) == 1)
     return lines, again.pvalue(float(again.contrasts().max()))

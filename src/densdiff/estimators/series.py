@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from densdiff.core import kernel, selection
-from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.lsdd import LSDD
 
@@ -37,14 +37,38 @@ def subsequences(rows: FloatArray, lag: int) -> FloatArray:
     return np.lib.stride_tricks.sliding_window_view(rows, lag, axis=0).reshape(len(rows) - lag + 1, -1)
 
 
+def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArray]:
+    """Scaling of one sample by itself, and its rows scaled."""
+    even = np.broadcast_to(1.0 / len(rows), len(rows))
+    scaling, inner, _ = pooled_scaling(rows, rows, even, even, standardize)
+    return scaling, inner
+
+
+def own_sigma(centers: FloatArray, model: LSDD, unit: float) -> float:
+    """The model's, where it is a number of the user's, else the median distance of the centers; in inner units."""
+    sigmas = model.checked_grids()[0]
+    return kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
+
+
+def own_lam(of: CenterKernel, sigma: float, model: LSDD) -> float:
+    """The model's, where it is a number, else so much of G's mean row sum."""
+    lams = model.checked_grids()[1]
+    return STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
+
+
+def principal_axes(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances (b,) and axes (b, b) of features (k, b), the widest first."""
+    spread, axes = np.linalg.eigh(np.cov(features.T).reshape(features.shape[1], -1))
+    return np.maximum(spread[::-1], 0.0), axes[:, ::-1]
+
+
 def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> SeriesFeatures:
     """Kernels on some subsequences, turned so that squared mean differences are E6, the leading axes kept.
 
     With a lag, features of single samples stand beside them, of the same variance in all: what changes in the columns
     of one sample is hard to see among so many more.
     """
-    even = np.broadcast_to(1.0 / len(rows), len(rows))
-    scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
+    scaling, inner = own_scaling(rows, model.standardize)
     vectors = subsequences(inner, lag)
     values, sigma, lam, n_centers = _features(vectors, model, scaling.sigma_unit, seed, MOST_FEATURES)
     n_own = values.shape[1]
@@ -61,14 +85,11 @@ def _features(
     vectors: FloatArray, model: LSDD, unit: float, seed: int, most: int
 ) -> tuple[FloatArray, float, float, int]:
     """The values (N, p) of at most so many, sigma in inner units, lam and the number of centers."""
-    sigmas, lams = model.checked_grids()
     centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
-    sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
+    sigma = own_sigma(centers, model, unit)
     of = CenterKernel(centers, kernel.radius(vectors), sigma)
-    lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
-    some = of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)])
-    spread, axes = np.linalg.eigh(np.cov(some.T).reshape(some.shape[1], -1))
-    spread, axes = np.maximum(spread[::-1], 0.0), axes[:, ::-1]
+    lam = own_lam(of, sigma, model)
+    spread, axes = principal_axes(of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)]))
     share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
     kept = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
     values = np.empty((len(vectors), kept))

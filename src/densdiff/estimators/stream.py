@@ -7,11 +7,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from densdiff.core import kernel, selection
-from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
+from densdiff.core.scaling import FloatArray, Scaling
 from densdiff.errors import InputError
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.series import STRENGTH
+from densdiff.estimators.series import own_lam, own_scaling, own_sigma, principal_axes
 
 _WIDEST = 1e5  # sigma in radii of the data: beyond that all kernels are 1
 _PART = 4000  # rows that tell the axes
@@ -35,19 +35,17 @@ class StreamModel:
 
     @classmethod
     def of(cls, rows: FloatArray, model: LSDD, seed: int) -> "StreamModel":
-        sigmas, lams = model.checked_grids()
-        even = np.broadcast_to(1.0 / len(rows), len(rows))
-        scaling, inner, _ = pooled_scaling(rows, rows, even, even, model.standardize)
+        scaling, inner = own_scaling(rows, model.standardize)
         centers = np.unique(inner[selection.draw_rows(seed, len(inner), model.n_centers)], axis=0)
-        sigma = kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / scaling.sigma_unit
-        if not 1e-100 < sigma < _WIDEST * kernel.radius(inner):
+        sigma, radius = own_sigma(centers, model, scaling.sigma_unit), kernel.radius(inner)
+        if not 1e-100 < sigma < _WIDEST * radius:
             raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}")
-        of = CenterKernel(centers, kernel.radius(inner), sigma)
-        lam = STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
-        some = of.features(sigma, lam, inner[selection.draw_rows(seed, len(inner), _PART)])
-        spread, axes = np.linalg.eigh(np.cov(some.T).reshape(len(centers), -1))
+        of = CenterKernel(centers, radius, sigma)
+        lam = own_lam(of, sigma, model)
+        spread, axes = principal_axes(of.features(sigma, lam, inner[selection.draw_rows(seed, len(inner), _PART)]))
+        spread, axes = spread[::-1], axes[:, ::-1]  # the narrowest first
         few = min(int(np.searchsorted(np.cumsum(spread), _LEFT_OUT * spread.sum())), len(spread) - 1)
-        spread, axes = np.maximum(spread[few:], 0.0), axes[:, few:]
+        spread, axes = spread[few:], axes[:, few:]
         weights = 1.0 / np.sqrt(spread + _RIDGE * spread.mean())
         return cls(scaling, centers, of.root(sigma, lam) @ axes * weights, sigma, lam)
 

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from densdiff.core.stream import SlidingSum, run_length_threshold
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import VERSION
+from densdiff.estimators.series import CENTERS
 from densdiff.estimators.stream import StreamModel
 
-CENTERS = 150
 _KIND, _SCHEMA = "densdiff monitor", 1
 _ENOUGH = 40  # windows in a reference
 _LONGEST = 1e12  # rows; beyond any stream
@@ -56,7 +56,7 @@ class MonitorStep:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return {"index": self.index, "score": self.score, "threshold": self.threshold, "alarm": self.alarm}
+        return asdict(self)
 
     def __str__(self) -> str:
         if self.score is None:
@@ -152,13 +152,9 @@ class ChangeMonitor:
         if beyond:
             notes.append(f"the threshold for a run length of {self.run_length:g} continues those of shorter ones")
         self._model, self._mean = model, features.mean(axis=0)
-        self.threshold_, self.names_, self.warnings_, self.n_reference_ = (
-            self.window * height,
-            names,
-            tuple(notes),
-            len(rows),
-        )
-        self._sums = SlidingSum(self.window, len(self._mean))
+        self.threshold_, self.n_reference_ = self.window * height, len(rows)
+        self.names_, self.warnings_ = names, tuple(notes)
+        self.reset()
 
     @property
     def n_seen_(self) -> int:
@@ -189,9 +185,10 @@ class ChangeMonitor:
 
     def reset(self, reference: Any = None) -> "ChangeMonitor":
         """Forget the stream; with a new reference, learn and calibrate anew."""
-        if reference is not None:
+        if reference is None:
+            self._sums = SlidingSum(self.window, len(self._mean))
+        else:
             self._learn(reference)
-        self._sums = SlidingSum(self.window, len(self._mean))
         return self
 
     def _pushed(self, rows: FloatArray) -> list[MonitorStep]:
