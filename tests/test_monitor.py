@@ -171,6 +171,21 @@ def test_a_class_in_place_of_a_model_is_to_be_called():
         made(model=dd.LSDD)
 
 
+@pytest.mark.parametrize("model", ["LSDD", 3, dd.LSDD, dd.ClassBalance()], ids=str)
+def test_every_question_refuses_a_wrong_model_in_the_same_words(model):
+    asked = (
+        lambda: made(model=model),
+        lambda: dd.detect_changes(REFERENCE, model=model),
+        lambda: dd.two_sample_test(REFERENCE, ROWS, model=model),
+    )
+    said = []
+    for ask in asked:
+        with pytest.raises(InputError, match=r"^model must be an LSDD.* object; got ") as caught:
+            ask()
+        said.append(str(caught.value).split("; ")[1])
+    assert len(set(said)) == 1
+
+
 @pytest.mark.parametrize("sigma", [1e-200, 1e200])
 def test_a_sigma_out_of_all_proportion_is_refused(sigma):
     with pytest.raises(InputError, match=re.escape(f"sigma must fit the data; got {sigma:g}")):

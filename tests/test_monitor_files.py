@@ -1,11 +1,13 @@
 """A saved monitor: it goes on bit by bit, holds nothing that could run, and a spoilt file is refused."""
 
+import errno
 import io
 import json
 import os
 import pickle
 import re
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,11 +92,66 @@ def test_a_save_that_fails_leaves_the_last_state_and_nothing_else(plain, state, 
 
     monkeypatch.setattr(np, "savez", full)
     plain.update_many(ROWS[:3])
-    with pytest.raises(OSError, match="no space left"):
+    with pytest.raises(InputError, match=r"cannot write '.*state': no space left"):
         plain.save(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     assert plain.update_many(ROWS[3:]) == STEPS[3:]
+
+
+def refused_save(monitor, path):
+    with pytest.raises(InputError) as caught:
+        monitor.save(path)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_folder_that_does_not_exist_is_named_and_not_made(plain, tmp_path):
+    text = refused_save(plain, tmp_path / "no" / "state")
+    assert text.startswith("cannot write '")
+    assert text.endswith("no' does not exist")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_not_overwritten(plain, state, tmp_path):
+    before = state(plain)
+    assert refused_save(plain, tmp_path).endswith("it is a folder")
+    assert (tmp_path / "state").read_bytes() == before
+    assert "folder" in refused_save(plain, tmp_path / "state" / "below")  # of a file
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+
+
+def denied(*args, **more):
+    raise PermissionError(errno.EACCES, "Permission denied")
+
+
+@pytest.mark.parametrize(("owner", "name"), [(Path, "open"), (os, "replace")], ids=["writing", "renaming"])
+def test_a_folder_that_cannot_be_written_leaves_the_last_state(owner, name, plain, state, tmp_path, monkeypatch):
+    before = state(plain)
+    plain.update_many(ROWS[:3])
+    with monkeypatch.context() as patch:  # the user of the tests may be root, whom no folder refuses
+        patch.setattr(owner, name, denied)
+        assert refused_save(plain, tmp_path / "state").endswith("state': permission denied")
+    assert (tmp_path / "state").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    assert plain.update_many(ROWS[3:]) == STEPS[3:]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="no folder is read-only for root")
+def test_a_read_only_folder_is_refused(plain, tmp_path):
+    tmp_path.chmod(0o500)
+    try:
+        assert refused_save(plain, tmp_path / "state").endswith("permission denied")
+    finally:
+        tmp_path.chmod(0o700)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", [None, 3, b"state"])
+def test_what_is_no_path_is_refused(path, plain):
+    assert refused_save(plain, path) == f"path must name a file; got {path!r}"
+    with pytest.raises(InputError, match="path must name a file; got "):
+        ChangeMonitor.load(path)
 
 
 @pytest.fixture
@@ -224,6 +281,15 @@ def test_a_header_that_is_no_object_is_refused(text, store):
         store[1](header=np.frombuffer(text, np.uint8))
 
 
+@pytest.mark.parametrize("changes", [{"schema": 2, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
+def test_words_of_a_hostile_header_are_one_harmless_line(changes, store):
+    arrays, loaded = store
+    with pytest.raises(InputError, match=r"is no saved monitor: its? ") as caught:
+        loaded(header=headed(arrays, **changes))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 2000
+
+
 def test_an_array_too_many_is_refused(store):
     with pytest.raises(InputError, match=r"it lacks, or should not have, surplus$"):
         store[1](surplus=np.ones(2))
@@ -299,6 +365,21 @@ def test_a_path_without_a_file_is_named(tmp_path):
         ChangeMonitor.load(tmp_path / "nowhere")
     with pytest.raises(InputError, match=r"is no saved monitor: .*directory"):
         ChangeMonitor.load(tmp_path)
+
+
+def test_a_file_that_cannot_be_read_is_not_said_to_be_damaged(plain, tmp_path, monkeypatch):
+    plain.save(tmp_path / "state")
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(InputError, match=r"state' cannot be read: permission denied$"):
+        ChangeMonitor.load(tmp_path / "state")
+
+
+def test_a_path_with_hostile_characters_is_one_harmless_line(plain, tmp_path):
+    for name in ("a\nb\x1b[31m", "nul\0"):
+        with pytest.raises(InputError) as caught:
+            ChangeMonitor.load(tmp_path / name)
+        assert str(caught.value).isprintable()
+    assert refused_save(plain, tmp_path / "a\nb\x1b[31m" / "state").isprintable()
 
 
 def test_a_truncated_file_is_refused_wherever_it_ends(plain, state, tmp_path):

@@ -233,6 +233,53 @@ def test_the_last_run_length_that_is_simulated_is_not_extrapolated(monkeypatch):
     assert found[1][0] == pytest.approx(found[0][0], rel=0.05)  # the line is one through four simulated heights
 
 
+RARE = np.zeros((500, 1))
+RARE[0] = 1.0
+CONTINUED = {
+    "normal": np.random.default_rng(5).normal(size=(400, 3)),
+    "heavy tails": np.random.default_rng(5).standard_t(2, size=(400, 2)),
+    "two values": np.arange(400.0)[:, None] % 2,
+    "one rare value": RARE,
+    "constant": np.ones((400, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", CONTINUED)
+@pytest.mark.parametrize("seed", range(5))
+def test_thresholds_beyond_the_simulation_rise_from_the_last_simulated_one(kind, seed, monkeypatch):
+    features, most, window = CONTINUED[kind], 60, 10
+    monkeypatch.setattr(stream, "MOST_STEPS", most * stream.STREAMS * stream.REACH)
+    last = most + window - 1
+    runs = [last, last + 1e-6, last + 1, 2 * last, 1e4, 1e8, 1e12]
+    found = [run_length_threshold(features, window, run, np.random.default_rng(seed)) for run in runs]
+    thresholds, beyond = (np.array(values) for values in zip(*found, strict=True))
+    assert beyond.tolist() == [False] + [True] * 6
+    assert (np.diff(thresholds) >= 0).all()
+    random = np.random.default_rng(seed)
+    records = simulated_records(features, window, stream.REACH * most, stream.STREAMS, random)
+    heights = [records.threshold(most / part) for part in (8, 4, 2, 1)]
+    floor = max(heights[-1], stream._ordinary(features, window, random))
+    assert (thresholds >= floor * (1 + stream._TIES)).all()
+    if len(set(heights)) > 1:  # otherwise nothing says how fast to rise
+        assert (np.diff(thresholds[1:]) > 0).all()
+        decade = np.diff(thresholds)[-1] / 4  # steps grow by 1e4
+        slope = np.polyfit(np.log10([most / 8, most / 4, most / 2, most]), heights, 1)[0]
+        assert decade == pytest.approx(slope * (1 + stream._TIES), rel=1e-6)
+
+
+def test_what_is_ordinary_beside_a_rare_value_is_no_alarm_at_any_run_length(monkeypatch):
+    """A simulated reference without the rare value has scores of 0 beside a window without it: not so the real one."""
+    features, window = np.zeros((50, 1)), 10
+    features[0] = 1.0
+    monkeypatch.setattr(Records, "threshold", lambda self, run: 0.0)
+    monkeypatch.setattr(stream, "MOST_STEPS", 60 * stream.STREAMS * stream.REACH)
+    calm = features.mean() ** 2  # of a window without it
+    for run in (40, 69, 70, 1e6):
+        threshold, _ = run_length_threshold(features, window, run, np.random.default_rng(0))
+        assert threshold == pytest.approx(calm * (1 + stream._TIES), rel=1e-12)
+        assert threshold > calm
+
+
 # --- the score is E6 in units of noise
 
 

@@ -82,12 +82,19 @@ def seed(random_state: Any) -> int:
     raise InputError(f"random_state must be None, a whole number from 0 or a NumPy generator; got {got}")
 
 
-def estimator(value: Any, method: str) -> Any:
-    """An estimator object that has ``fit`` and the method the question needs."""
+def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
+    """An estimator object of one of the kinds needed, or one that has ``fit`` and the method needed."""
+    if isinstance(need, str):
+        kind, wanted = "estimator", f"have the methods fit and {need}, as LSDD() has"
+        fits = callable(getattr(value, "fit", None)) and callable(getattr(value, need, None))
+    else:
+        *first, last = (of.__name__ for of in need)
+        kind = f"{', '.join(first)} or {last}" if first else last
+        wanted, fits = f"be an {kind} object", isinstance(value, need)
     if isinstance(value, type):
-        raise InputError(f"model must be an estimator object; got the class {value.__name__}, pass {value.__name__}()")
-    if not callable(getattr(value, "fit", None)) or not callable(getattr(value, method, None)):
-        raise InputError(f"model must have the methods fit and {method}, as LSDD() has; got {came(value)}")
+        raise InputError(f"model must be an {kind} object; got the class {value.__name__}, pass {value.__name__}()")
+    if not fits:
+        raise InputError(f"model must {wanted}; got {came(value)}")
     return value
 
 

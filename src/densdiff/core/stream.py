@@ -127,14 +127,16 @@ def run_length_threshold(
     """The threshold that is exceeded after ``run_length`` rows on average, and whether it was extrapolated.
 
     The first score comes with row ``window``. For a long run length the height of shorter ones is continued: it grows
-    with the logarithm of the run length.
+    with the logarithm of the run length, from no less than the largest one that was simulated.
     """
     steps = run_length - window + 1
     most = MOST_STEPS // (STREAMS * REACH)
     near = min(steps, most)
     records = simulated_records(features, window, max(1, round(REACH * near)), STREAMS, random)
-    if steps <= most:
-        return max(records.threshold(steps), _ordinary(features, window, random)) * (1.0 + _TIES), False
-    runs = near / np.array([8.0, 4.0, 2.0, 1.0])
-    slope, base = np.polyfit(np.log(runs), [records.threshold(run) for run in runs], 1)
-    return float(base + slope * np.log(steps)), True
+    height = max(records.threshold(near), _ordinary(features, window, random))
+    if steps > most:
+        runs = near / np.array([8.0, 4.0, 2.0, 1.0])
+        slope, base = np.polyfit(np.log(runs), [records.threshold(run) for run in runs], 1)
+        rise = max(0.0, float(slope))  # of equal heights it is a negative rounding error at times
+        height = max(height, float(base + slope * np.log(near))) + rise * float(np.log(steps / near))
+    return height * (1.0 + _TIES), steps > most

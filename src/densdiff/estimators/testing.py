@@ -5,7 +5,7 @@ says nothing about their labels once these are exchangeable.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from densdiff.core import kernel, selection
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
-from densdiff.estimators.averaging import choose
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
 from densdiff.estimators.kliep import KLIEP
@@ -92,12 +91,10 @@ class Tested:
 
 def checked(estimator: Any) -> LSDD | KDEDifference | KLIEP:
     """One of the three, with parameters that all of them have in order."""
-    if not isinstance(estimator, LSDD | KDEDifference | KLIEP):
-        got = f"the class {estimator.__name__}" if isinstance(estimator, type) else type(estimator).__name__
-        raise InputError(f"model must be an LSDD, KDEDifference or KLIEP object; got {got}")
-    checks.whole(estimator.folds, "folds", 2)
-    checks.flag(estimator.standardize, "standardize")
-    return estimator
+    found: LSDD | KDEDifference | KLIEP = checks.estimator(estimator, (LSDD, KDEDifference, KLIEP))
+    checks.whole(found.folds, "folds", 2)
+    checks.flag(found.standardize, "standardize")
+    return found
 
 
 def tested(
@@ -114,13 +111,17 @@ def tested(
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
     sigmas, lams = estimator.checked_grids()
     rows = data.pooled_rows
-    estimator.check_columns(rows.shape[1])
+    if not len(data.levels):
+        estimator.check_columns(rows.shape[1])
+    elif estimator.solver not in ("auto", "centers"):
+        raise InputError(f"solver={estimator.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
     inner = None if sigmas is None else data.sigmas(sigmas)
     given = inner is not None and lams is not None and len(inner) == len(lams) == 1
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
     kind = _kind(estimator, rows, 2.0 * permutations * count * len(rows) ** 2, blocks or tuning == "refit")
+    kind = "centers" if len(data.levels) else kind
     drawn = _drawn_centers(estimator, data) if kind == "centers" else None
-    centers = None if drawn is None else _center_kernel(data.scaling.apply(drawn), rows, inner, data.seed)
+    centers = None if drawn is None else _center_kernel(data, drawn, inner)
     statistics: Statistics | CellStatistics
     if tuning == "refit" and not given:
         statistics = _refitted(data, rows, centers, inner, lams)
@@ -129,11 +130,14 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
         if given and inner is not None and lams is not None:
             models = [(float(inner[0]), float(lams[0]))]
         elif tuning == "pooled":
-            models = [_pooled_model(estimator, data, drawn)]
+            model, categories = _pooled_model(estimator, data, drawn)
+            models = [model]
+            if centers is not None and categories is not None:
+                centers = centers.with_categories(categories)
         else:
-            models = _several(data, rows, centers, inner, lams)
+            models = _several(data, centers, inner, lams)
             if kind == "kernel" and inner is None and lams is None:  # where one more model costs little
-                models.append(_pooled_model(estimator, data, None))
+                models.append(_pooled_model(estimator, data, None)[0])
         if centers is not None:
             statistics = CenterStatistics(rows, models, centers)
         elif kind == "cells":
@@ -169,23 +173,32 @@ def _kind(estimator: LSDD, rows: FloatArray, work: float, by_rows: bool) -> str:
 def _drawn_centers(estimator: LSDD, data: Prepared) -> FloatArray:
     """Centers in the user's units, from the pooled rows whatever their labels."""
     if estimator.centers is not None:
-        return checks.centers(estimator.centers, data.pair.names)
+        return checks.centers(estimator.centers, data.pair.names, data.pair.levels)
     pooled = np.concatenate([data.pair.x, data.pair.y])
     return np.unique(pooled[selection.draw_rows(data.seed, len(pooled), estimator.n_centers)], axis=0)
 
 
-def _center_kernel(centers: FloatArray, rows: FloatArray, sigmas: FloatArray | None, seed: int) -> CenterKernel:
-    smallest = float((spread_sigmas(rows, seed) if sigmas is None else sigmas).min()) / 2.0
-    return CenterKernel(centers, kernel.radius(rows, centers), smallest)
+def _center_kernel(data: Prepared, drawn: FloatArray, sigmas: FloatArray | None) -> CenterKernel:
+    """Of centers in the user's units."""
+    centers, rows = data.scaling.apply(drawn), data.pooled_rows
+    smallest = float((_widths(data) if sigmas is None else sigmas).min()) / 2.0
+    radius = kernel.radius(data.numbers(rows), data.numbers(centers))
+    return CenterKernel(centers, radius, smallest, data.tied_categories())
+
+
+def _widths(data: Prepared) -> FloatArray:
+    """The sigmas that "aggregate" combines; unequal levels count as a distance."""
+    categories, rows = data.tied_categories(), data.pooled_rows
+    return spread_sigmas(rows, data.seed, categories)
 
 
 def _several(
-    data: Prepared, rows: FloatArray, centers: CenterKernel | None, sigmas: FloatArray | None, lams: FloatArray | None
+    data: Prepared, centers: CenterKernel | None, sigmas: FloatArray | None, lams: FloatArray | None
 ) -> list[Model]:
     """The models that "aggregate" combines; centers reach the same filters at sigma / sqrt(2) (DESIGN 1.1)."""
     if sigmas is None:
         narrower = 1.0 if centers is None else float(np.sqrt(2.0))
-        sigmas = np.asarray(spread_sigmas(rows, data.seed) / narrower)
+        sigmas = np.asarray(_widths(data) / narrower)
     found = []
     for sigma in map(float, sigmas):
         unit = 1.0 if centers is None else centers.mean_row_sum(sigma)
@@ -193,7 +206,9 @@ def _several(
     return found
 
 
-def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -> Model:
+def _pooled_model(
+    estimator: LSDD, data: Prepared, centers: FloatArray | None
+) -> tuple[Model, kernel.Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = np.concatenate([data.pair.x, data.pair.y])
     # in an order of their own, so that swapping the samples changes nothing
@@ -202,10 +217,13 @@ def _pooled_model(estimator: LSDD, data: Prepared, centers: FloatArray | None) -
     half = len(order) // 2
     model: LSDD = clone(estimator).set_params(random_state=data.seed)
     if centers is not None:
-        model.set_params(solver="centers", centers=centers)
-    model.fit(pooled[order[:half]], pooled[order[half:]])
-    choice = choose(model._solver, _POOLED, model._data.n_folds)
-    return float(choice.sigmas[choice.chosen]), float(choice.lams[choice.chosen])
+        model.set_params(solver="centers", centers=None if data.pair.levels else centers)
+    x, y = (np.asfortranarray(pooled[rows]) for rows in (order[:half], order[half:]))
+    even_x, even_y = (np.broadcast_to(1.0, len(rows)) for rows in (x, y))
+    model.fit_pair(replace(data.pair, x=x, y=y, weights_x=even_x, weights_y=even_y, notes=()))
+    solver, choice = model.chosen_for(_POOLED)
+    categories = solver.categories if isinstance(solver, CenterKernel) else None
+    return (float(choice.sigmas[choice.chosen]), float(choice.lams[choice.chosen])), categories
 
 
 def _refitted(

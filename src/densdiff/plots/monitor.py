@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff.errors import InputError
-from densdiff.plots.canvas import MORE_X, MORE_Y, legend_above, new_figure
+from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, legend_above, new_figure
+from densdiff.plots.changes import FEW_POINTS, MOST_POINTS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +38,7 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     steps : sequence of MonitorStep
-        What `ChangeMonitor.update_many` gave, or the steps of single updates, collected.
+        What `ChangeMonitor.update_many` gave, or the steps of single updates, collected, since one start or reset.
     ax : matplotlib Axes, optional
         Where to draw; a new figure without ``pyplot`` by default.
 
@@ -54,25 +56,49 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel()
     'score'
     """
-    if not len(steps):
-        raise InputError("steps is empty: there is nothing to draw yet")
+    at, score, threshold, alarm = _columns(steps)
     ax = new_figure(8.0, 3.2).subplots() if ax is None else ax
-    at = np.array([step.index for step in steps])
-    score = np.array([np.nan if step.score is None else step.score for step in steps])
-    threshold = np.array([step.threshold for step in steps])
-    alarm = np.array([step.alarm for step in steps])
-    starts = np.flatnonzero(alarm & ~np.append(False, alarm[:-1]))
-    ends = np.flatnonzero(alarm & ~np.append(alarm[1:], False))
-    for i, (first, last) in enumerate(zip(starts, ends, strict=True)):
-        ax.axvspan(at[first] - 0.5, at[last] + 0.5, color=MORE_X, alpha=0.25, lw=0, label="alarm" if i == 0 else None)
-    ax.plot(at, score, color="black", lw=1.0)
+    from matplotlib.ticker import MaxNLocator
+
+    rows = at[alarm]
+    said = f"alarm on {len(rows)} row{'s' * (len(rows) > 1)}, first on row {rows[0]}" if len(rows) else "no alarm"
+    said = said if np.isfinite(score).any() else "no score yet: the window is not full"
+    first = last = at
+    if len(at) > MOST_POINTS:  # thousands of rows fall on one dot: the lowest and the highest score of each run of them
+        starts = np.arange(0, len(at), -(-len(at) // (MOST_POINTS // 2)))
+        first, last = at[starts], at[np.append(starts[1:], len(at)) - 1]
+        score = np.stack([np.fmin.reduceat(score, starts), np.fmax.reduceat(score, starts)], axis=1).ravel()
+        at, threshold = np.stack([first, last], axis=1).ravel(), np.repeat(threshold[starts], 2)
+        alarm = np.logical_or.reduceat(alarm, starts)
+    begin = first[alarm & ~np.append(False, alarm[:-1])] - 0.5
+    width = last[alarm & ~np.append(alarm[1:], False)] + 0.5 - begin
+    if len(begin):  # with an edge, so that one row among thousands is seen
+        whole: Any = {"transform": ax.get_xaxis_transform(), "color": MORE_X, "alpha": 0.25, "lw": 0.8}
+        ax.broken_barh(list(zip(begin, width, strict=True)), (0, 1), label="alarm", **whole)
+    ax.plot(at, score, color="black", lw=0.9, marker="." if len(at) <= FEW_POINTS else "")
     ax.plot(at, threshold, color=MORE_Y, lw=1.2, ls="--", label="threshold")
-    ax.set_xlim(at[0], max(at[-1], at[0] + 1))
+    ax.set_xlim(at[0] - 0.5, at[-1] + 0.5)
+    ax.xaxis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     ax.set_ylim(bottom=0)
     ax.set_xlabel("row of the stream")
     ax.set_ylabel("score")
-    many = int(alarm.sum())
-    said = f"alarm on {many} row{'s' * (many > 1)}, first on row {at[starts[0]]}" if many else "no alarm"
     ax.set_title(said, loc="left", size="medium")
     legend_above(ax, ax)
     return ax
+
+
+def _columns(steps: Sequence[Step]) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray, npt.NDArray[np.bool_]]:
+    """Index, score (nan where there is none), threshold and alarm of each step."""
+    try:
+        rows = [(step.index, step.score, step.threshold, step.alarm) for step in steps]
+    except (AttributeError, TypeError):
+        raise InputError("steps must be a list of MonitorStep, as update_many gives it") from None
+    if not rows:
+        raise InputError("steps is empty: there is nothing to draw yet")
+    at, score, threshold, alarm = zip(*rows, strict=True)
+    index = np.array(at, dtype=np.intp)
+    if (back := np.flatnonzero(np.diff(index) <= 0)).size:
+        i = int(back[0])
+        what = f"steps must follow each other, but row {index[i + 1]} comes after row {index[i]}"
+        raise InputError(f"{what}; draw what came before and after a reset apart")
+    return index, np.array(score, dtype=np.float64), np.array(threshold, dtype=np.float64), np.array(alarm, dtype=bool)

@@ -1,11 +1,8 @@
 """Is a stream changing now? The distance of its last rows from a reference, and a threshold for a mean run length."""
 
-import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,15 +13,12 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.stream import SlidingSum, run_length_threshold
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.results import VERSION
 from densdiff.estimators.series import CENTERS
 from densdiff.estimators.stream import StreamModel
+from densdiff.questions.monitor_state import MonitorState, as_parameters, checked_run_length, settings_of
 
-_KIND, _SCHEMA = "densdiff monitor", 1
 _ENOUGH = 40  # windows in a reference
-_LONGEST = 1e12  # rows; beyond any stream
 _EXACT = 2**53  # whole numbers that float64 holds
-_EXPONENT = 1100  # of float64, with room
 _ROWS = 4096  # looked at in one go, so that memory stays the same
 
 
@@ -117,20 +111,13 @@ class ChangeMonitor:
         random_state: Any = None,
     ) -> None:
         self.window = checks.whole(window, "window", 2)
-        self.run_length = _run_length(run_length, self.window)
-        chosen = LSDD(solver="centers", n_centers=CENTERS) if model is None else model
-        if not isinstance(chosen, LSDD):
-            got = (
-                f"the class {model.__name__}, pass {model.__name__}()"
-                if isinstance(model, type)
-                else checks.came(model)
-            )
-            raise InputError(f"model must be an LSDD object; got {got}")
+        self.run_length = checked_run_length(run_length, self.window)
+        usual = LSDD(solver="centers", n_centers=CENTERS)
+        chosen: LSDD = checks.estimator(usual if model is None else model, (LSDD,))
         if chosen.centers is not None:
             raise InputError("model must not have centers of its own: a monitor takes rows of its reference")
-        self._settings = _settings(chosen)
-        own = chosen.random_state
-        self.seed_ = checks.seed(random_state if own is None else own)
+        self._settings = settings_of(chosen)
+        self.seed_ = checks.seed(random_state if chosen.random_state is None else chosen.random_state)
         self._learn(reference)
 
     def _learn(self, reference: Any) -> None:
@@ -145,7 +132,7 @@ class ChangeMonitor:
         if still := [name for name, column in zip(names, rows.T, strict=True) if not np.ptp(column)]:
             what = "constant in the reference, so what it does in the stream is not seen"
             checks.warn(f"{what}: {checks.listed(still)}", notes)
-        model = StreamModel.of(rows, LSDD(solver="centers", **_as_parameters(self._settings)), self.seed_)
+        model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
         features = model.features(rows)
         random = np.random.default_rng([self.seed_, 12])
         height, beyond = run_length_threshold(features, self.window, self.run_length, random)
@@ -243,71 +230,29 @@ class ChangeMonitor:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to exactly that path: arrays and a header of JSON, nothing that could run."""
-        header = {
-            "kind": _KIND,
-            "schema": _SCHEMA,
-            "version": VERSION,
-            "window": self.window,
-            "run_length": self.run_length,
-            "seed": self.seed_,
-            "names": list(self.names_),
-            "warnings": list(self.warnings_),
-            "n_reference": self.n_reference_,
-            "n_seen": self.n_seen_,
-            "settings": self._settings,
-        }
-        text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-        arrays: dict[str, Any] = {"header": text, "threshold": self.threshold_, "reference_mean": self._mean}
-        arrays |= {"block": self._sums.block, "rest": self._sums.rest, "sum": self._sums.sum} | self._model.arrays()
-        target = Path(path)
-        aside = target.with_name(f".{target.name}.{os.getpid()}.part")  # a crash must not take the last state along
-        try:
-            with aside.open("wb") as file:
-                np.savez(file, **arrays)
-            aside.replace(target)
-        finally:
-            aside.unlink(missing_ok=True)
+        MonitorState(
+            window=self.window,
+            run_length=self.run_length,
+            seed=self.seed_,
+            names=self.names_,
+            warnings=self.warnings_,
+            n_reference=self.n_reference_,
+            settings=self._settings,
+            threshold=self.threshold_,
+            mean=self._mean,
+            sums=self._sums,
+            model=self._model,
+        ).save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
         """Read what `save` wrote; it goes on bit by bit as the saved one would have. Anything else is an InputError."""
-        shown = checks.shown(str(path))
-        try:
-            with Path(path).open("rb") as file:
-                if file.read(2) != b"PK":
-                    raise InputError("it is no npz file")
-                file.seek(0)
-                with np.load(file, allow_pickle=False) as store:
-                    arrays = {name: store[name] for name in store.files}
-            return cls._restored(arrays)
-        except FileNotFoundError:
-            raise InputError(f"there is no file {shown}") from None
-        except Exception as error:  # a damaged file fails in more ways than can be listed
-            why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-            why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
-            raise InputError(f"{shown} is no saved monitor: {why}") from None
-
-    @classmethod
-    def _restored(cls, arrays: dict[str, Any]) -> "ChangeMonitor":
-        header = json.loads(arrays.pop("header").tobytes().decode())
-        if not isinstance(header, dict) or header.get("kind") != _KIND:
-            raise InputError("its header is another's")
-        if header["schema"] != _SCHEMA:
-            other = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
-            raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
+        state = MonitorState.load(path)
         found = cls.__new__(cls)
-        found.window = checks.whole(header["window"], "window", 2)
-        found.run_length = _run_length(header["run_length"], found.window)
-        found.seed_ = checks.whole(header["seed"], "seed", 0)
-        found.n_reference_ = checks.whole(header["n_reference"], "n_reference", 1)
-        found.names_, found.warnings_ = (_texts(header[name], name) for name in ("names", "warnings"))
-        found._settings = _settings(LSDD(solver="centers", **_as_parameters(header["settings"])))
-        _check_arrays(arrays, found.window, len(found.names_))
-        found.threshold_, found._mean = float(arrays["threshold"]), arrays["reference_mean"]
-        found._model = StreamModel.from_arrays(arrays)
-        found._sums = SlidingSum(found.window, len(found._mean))
-        found._sums.block, found._sums.rest, found._sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
-        found._sums.seen = checks.whole(header["n_seen"], "n_seen", 0)
+        found.window, found.run_length, found.seed_ = state.window, state.run_length, state.seed
+        found.names_, found.warnings_, found.n_reference_ = state.names, state.warnings, state.n_reference
+        found.threshold_, found._settings = state.threshold, state.settings
+        found._mean, found._sums, found._model = state.mean, state.sums, state.model
         return found
 
     def __repr__(self) -> str:
@@ -334,58 +279,3 @@ def _as_row(x: Any) -> npt.NDArray[Any]:
         return np.asarray(x)
     except ValueError:
         raise InputError("x holds a list where a number is needed") from None
-
-
-def _run_length(value: Any, window: int) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > window:
-        raise InputError(f"run_length must be a number of rows above the window of {window}; got {checks.shown(value)}")
-    if value > _LONGEST:
-        raise InputError(f"run_length must be at most {_LONGEST:g} rows; got {checks.shown(value)}")
-    return float(value)
-
-
-def _settings(model: LSDD) -> dict[str, Any]:
-    """What a monitor takes of a model, as plain JSON values."""
-    sigmas, lams = model.checked_grids()
-    return {
-        "sigma": None if sigmas is None else sigmas.tolist(),
-        "lam": None if lams is None else lams.tolist(),
-        "n_centers": checks.whole(model.n_centers, "n_centers", 1),
-        "standardize": checks.flag(model.standardize, "standardize"),
-    }
-
-
-def _as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
-    if set(settings) != {"sigma", "lam", "n_centers", "standardize"}:
-        raise InputError(f"its settings are {', '.join(settings)}")
-    return {name: "cv" if value is None else value for name, value in settings.items()}
-
-
-def _texts(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise InputError(f"its {name} are no list of texts")
-    return tuple(value)
-
-
-def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
-    """Every array of a saved monitor has its shape and kind, and values with which one can compute."""
-    (b, d), p = arrays["centers"].shape, arrays["reference_mean"].size
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
-    shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation"), (d,))
-    shapes |= {"centers": (b, d), "turn": (b, p), "reference_mean": (p,)}
-    shapes |= {"block": (window, p), "rest": (window + 1, p), "sum": (p,)}
-    if odd := set(shapes) ^ set(arrays):
-        raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
-    for name, shape in shapes.items():
-        kind = "i" if name in ("keep", "exponent") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
-            what = "whole numbers" if kind == "i" else "finite numbers"
-            raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
-    keep, exponent = arrays["keep"], arrays["exponent"]
-    if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
-        raise InputError("its columns do not fit its names")
-    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
-        if not (arrays[name] > 0).all():
-            raise InputError(f"its {name} must be positive")
-    if np.abs(exponent).max() > _EXPONENT:
-        raise InputError("its exponents are none of float64")

@@ -1,0 +1,592 @@
+"""Files as tables, and results as files that are either whole or not there: the only place that opens a path.
+
+Nothing is repaired or guessed in silence. What cannot be read in one way only is an `InputError` of one sentence, which
+names the file, the place in it, and the option to give. Rows are data rows, counted from 0; lines are counted from 1.
+"""
+
+import codecs
+import csv
+import errno
+import gzip
+import importlib
+import io
+import itertools
+import json
+import math
+import os
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn import get_config
+
+from densdiff.errors import DensDiffError, InputError, MissingExtraError
+
+_SHOWN = 5  # names listed before "and .. more"
+_NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
+_DEPTH = 100  # brackets open at a time in JSON; at some thousands pyarrow's parser exhausts the stack
+_THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
+_SEPARATORS = ",;\t|"
+_FOREIGN = {  # how a file begins that is no text
+    b"PAR1": "is a Parquet file; let its name end in .parquet",
+    b"\x93NUMPY": "is a NumPy file; let its name end in .npy",
+    b"PK\x03\x04": "is a zip archive or an Excel workbook; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
+    b"\x1f\x8b": "is compressed; let its name end in .gz",
+    b"ARROW1": "is an Arrow file; save it as Parquet",
+}
+_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+_JSON_KINDS = {
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    str: "text",
+    list: "a list",
+    tuple: "an object",
+}
+
+
+@dataclass(frozen=True)
+class _Options:
+    columns: list[str] | None
+    sep: str | None
+    decimal: str | None
+    header: bool
+
+
+def is_path(value: Any) -> bool:
+    """Whether a value names a file.
+
+    Examples
+    --------
+    >>> is_path("A.csv"), is_path([1.0, 2.0])
+    (True, False)
+    """
+    return isinstance(value, (str, PathLike))
+
+
+def table(
+    path: str | PathLike[str],
+    *,
+    columns: Sequence[str] | None = None,
+    sep: str | None = None,
+    decimal: str | None = None,
+    header: bool = True,
+) -> Any:
+    r"""Read a file of rows.
+
+    CSV (also ``.csv.gz``), JSON Lines (``.jsonl``, ``.ndjson``, ``.json``) and Parquet (a file, or a folder whose data
+    files are all Parquet) become a `pyarrow.Table`, ``.npy`` a NumPy array. Standard input, ``"-"``, and a name with
+    another ending are JSON Lines if they begin with ``{`` and CSV otherwise.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder; ``"-"`` is standard input.
+    columns : sequence of str, optional
+        The columns to read, in this order.
+    sep, decimal : str, optional
+        How a CSV file separates fields, and its decimal mark, ``"."`` or ``","``. Without them the first lines decide.
+    header : bool
+        Whether a CSV file begins with the names of its columns; else they are x0, x1, and so on.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder, "A.csv")
+    ...     _ = file.write_text("age;city\n1,5;Bonn\n2,5;Ulm\n")
+    ...     table(file).to_pydict()
+    {'age': [1.5, 2.5], 'city': ['Bonn', 'Ulm']}
+    """
+    options = _checked(columns, sep, decimal, header)
+    if not is_path(path):
+        raise InputError(f"a path is needed; got an object of type {type(path).__name__}")
+    name = _named(path)
+    try:
+        found = _read(path, name, options)
+    except DensDiffError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError(f"{name} does not exist in the folder {_shown(str(Path(path).parent))}") from error
+    except Exception as error:  # readers of damaged bytes raise whatever they met
+        raise InputError(f"{name} cannot be read: {_reason(error)}") from error
+    if not len(found):
+        raise InputError(f"{name} has 0 data rows")
+    return found
+
+
+@contextmanager
+def written(path: str | PathLike[str]) -> Iterator[Path]:
+    """Give a temporary path beside the target; rename it over the target at the end, remove it after any failure.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with written(Path(folder, "note.txt")) as aside:
+    ...         _ = aside.write_text("all or nothing")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['note.txt']
+    """
+    label = f"cannot write {_shown(os.fspath(path))}"
+    try:
+        target = Path(os.path.realpath(path))  # a link stays a link
+        if target.is_dir():
+            raise InputError(f"{label}: it is a folder")
+        if not target.parent.is_dir():
+            raise InputError(f"{label}: the folder {_shown(str(Path(path).parent))} does not exist")
+        if target.exists() and not target.is_file():
+            raise InputError(f"{label}: it is not a regular file")  # a rename would take the place of /dev/null
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))  # a rename would not ask
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError(f"{label}: {_reason(error)}") from error
+    aside = target.with_name(f".{os.getpid()}.{target.name}")  # the ending tells matplotlib the format
+    try:
+        yield aside
+        os.replace(aside, target)
+    except OSError as error:
+        raise InputError(f"{label}: {_reason(error)}") from error
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def _checked(columns: Sequence[str] | None, sep: str | None, decimal: str | None, header: bool) -> _Options:
+    chosen = None if columns is None else list(columns)
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
+        raise InputError("columns must be a list of names")
+    if chosen == []:
+        raise InputError("columns is empty; name at least 1 column, or leave it out to read all")
+    _once(chosen or (), "columns", "name each once")
+    sep = "\t" if sep == r"\t" else sep
+    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):
+        raise InputError(f"sep must be one character such as ',' or ';'; got {_shown(sep)}")
+    if decimal not in (None, ".", ","):
+        raise InputError(f"decimal must be '.' or ','; got {_shown(decimal)}")
+    return _Options(chosen, sep, decimal, header)
+
+
+def _read(path: str | PathLike[str], name: str, options: _Options) -> Any:
+    place = Path(path)
+    ending = place.suffix.lower()
+    if os.fspath(path) == "-":
+        return _text(_drained(sys.stdin.buffer, name), name, "", options)
+    if place.is_dir():
+        return _parquet(_parts(place, name), name, options.columns)
+    if ending in (".parquet", ".pq"):
+        return _parquet([place], name, options.columns)
+    if ending == ".npy":
+        return _array(place, name, options.columns)
+    _pyarrow("csv")  # before a gigabyte is read in vain
+    if ending == ".gz":
+        with gzip.open(place) as stream:
+            return _text(_drained(stream, name), name, Path(place.stem).suffix.lower(), options)
+    with place.open("rb") as file:
+        _refuse_large(os.fstat(file.fileno()).st_size, name)
+        return _text(_drained(file, name), name, ending, options)
+
+
+def _drained(stream: Any, name: str) -> bytes:
+    """All that a stream holds, which need not say beforehand how much that is."""
+    chunks: list[bytes] = []
+    while chunk := stream.read(1 << 26):
+        chunks.append(chunk)
+        _refuse_large(sum(map(len, chunks)), name, "more than ")
+    return b"".join(chunks)
+
+
+def _refuse_large(needed: int, name: str, more: str = "") -> None:
+    allowed = get_config()["working_memory"]  # MiB
+    if needed > allowed * 2**20:
+        needed = math.ceil(needed / 2**20)
+        raise InputError(
+            f"{name} needs {more}{needed} MiB of memory, the limit is {allowed:g} MiB; take fewer rows or columns, "
+            f"or raise it by sklearn.set_config(working_memory={'...' if more else needed})"
+        )
+
+
+def _text(data: bytes, name: str, ending: str, options: _Options) -> Any:
+    """CSV or JSON Lines; bytes that are neither are refused by what they seem to be."""
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise InputError(f"{name} {what}")
+    _refuse_encoding(data, name)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    first = re.findall(rb"\A\s*(\S)", data)
+    if not first:
+        raise InputError(f"{name} is empty")
+    wanted = ending in (".jsonl", ".ndjson", ".json")
+    if first == [b"["] and (wanted or ending == ""):
+        raise InputError(f"{name} is one JSON list; write one object a line (JSON Lines)")
+    if wanted and first != [b"{"]:
+        raise InputError(f"{name} is not JSON Lines, in which each line is an object in braces; is it CSV?")
+    if first != [b"{"] or (ending == ".csv" and not _holds_json(data)):
+        return _csv(data, name, options)
+    if ending == ".csv":
+        raise InputError(f"{name} holds JSON Lines; let its name end in .jsonl")
+    return _json(data, name, options.columns)
+
+
+def _holds_json(data: bytes) -> bool:
+    try:
+        json.loads(io.BytesIO(data).readline())
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _refuse_encoding(data: bytes, name: str) -> None:
+    pa = _pyarrow()
+    for mark, encoding in _BOMS.items():
+        if data.startswith(mark):
+            raise InputError(f"{name} is encoded as {encoding}; save it as UTF-8")
+    if (at := data.find(b"\0")) >= 0:
+        if at < 2 and not any(data[at:40:2]):
+            raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8")
+        raise InputError(f"{name} has a NUL byte in line {_line(data, at)} (byte {at}); it is damaged, or no text file")
+    whole = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, whole).validate(full=True)
+    except pa.ArrowInvalid:
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            where = f"byte 0x{data[error.start]:02x} in line {_line(data, error.start)} (byte {error.start})"
+            raise InputError(f"{name} is not UTF-8: {where}; save it as UTF-8 (is it Latin-1?)") from None
+        raise
+
+
+def _line(data: bytes, at: int) -> int:
+    return data.count(b"\n", 0, at) + 1
+
+
+def _csv(data: bytes, name: str, options: _Options) -> Any:
+    reader = _pyarrow("csv")
+    sep = options.sep or _separator(data, name)
+    decimal = options.decimal or _decimal(data, name, sep)
+    first = next((fields for _, fields in _records(data, sep)), [])
+    names = first if options.header else [f"x{j}" for j in range(len(first))]
+    _once(names, name, "rename them, or give header=False if there are no names")
+    filled = [field for field in names if field.strip()]
+    if any(decimal in field for field in filled) and all(_number(field, decimal) for field in filled):
+        raise InputError(f"{name} begins with numbers, {_listed(filled)}, and no names of columns; give header=False")
+    _refuse_absent(options.columns, names, name)
+    if data.count(b'"') % 2:
+        _refuse_open_quote(data, sep, name)
+    alone = len(first) == 1  # then an empty line is a missing value
+    try:
+        found = reader.read_csv(
+            _pyarrow().BufferReader(data.strip(b"\r\n") if alone else data),
+            read_options=reader.ReadOptions(column_names=None if options.header else names),
+            parse_options=reader.ParseOptions(
+                delimiter=sep, newlines_in_values=b'"' in data, ignore_empty_lines=not alone
+            ),
+            convert_options=reader.ConvertOptions(
+                decimal_point=decimal, strings_can_be_null=True, include_columns=options.columns
+            ),
+        )
+    except _pyarrow().ArrowInvalid:
+        _refuse_ragged(data, sep, name, len(first), options.header)
+        raise
+    _refuse_flawed_numbers(found, decimal, name)
+    return found
+
+
+def _records(data: bytes, sep: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file and the lines where they begin, slowly; it ends where a field is longer than 128 kB."""
+    lines = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=sep)
+    start = 1
+    with suppress(csv.Error):
+        for fields in lines:
+            if fields:
+                yield start, fields
+            start = lines.line_num + 1
+
+
+def _separator(data: bytes, name: str) -> str:
+    """The one character that occurs equally often in each of the first lines, outside quotes."""
+    sample = data[: 1 << 16].decode(errors="ignore")
+    bare = re.sub(r'(^|[,;\t|])"(?:[^"]|"")*(?:"|\Z)', r"\1", sample, flags=re.MULTILINE)
+    lines = [line for line in bare.splitlines() if line.strip()]
+    lines = (lines[:-1] or lines)[:20] if len(data) > 1 << 16 else lines[:20]
+    counts = {sep: [line.count(sep) for line in lines] for sep in _SEPARATORS}
+    steady = [sep for sep, found in counts.items() if found and found[0] and len(set(found)) == 1]
+    if not steady:
+        return max(_SEPARATORS, key=lambda sep: (counts[sep] or [0])[0])
+    if len(steady) == 2 and steady[0] == ",":
+        fields = [field for line in lines for field in line.split(steady[1]) if "," in field]
+        if all(_number(field, ",") for field in fields):
+            return steady[1]
+    if len(steady) > 1:
+        raise InputError(f"{name} could be separated by {' or '.join(map(repr, steady))}; say which with sep=")
+    return steady[0]
+
+
+def _decimal(data: bytes, name: str, sep: str) -> str:
+    """A comma if it is in the numbers of the first rows and a point is in none."""
+    if sep == ",":
+        return "."
+    fields = [field.strip() for _, row in itertools.islice(_records(data, sep), 100) for field in row]
+    commas = [field for field in fields if "," in field and _number(field, ",")]
+    if not commas or any("." in field and _number(field) for field in fields):
+        return "."
+    if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", field) for field in commas):
+        raise InputError(
+            f"{name}: {_shown(commas[0])} may be a decimal number or thousands; give decimal=',' for the former, and "
+            "write thousands without a comma"
+        )
+    return ","
+
+
+def _pattern(marks: str) -> str:
+    return rf"^\s*[+-]?(\d+[{marks}]?\d*|[{marks}]\d+|(?i:inf|infinity))([eE][+-]?\d+)?\s*$"
+
+
+def _number(field: str, mark: str = ".") -> bool:
+    return re.match(_pattern(mark), field, re.ASCII) is not None
+
+
+def _refuse_open_quote(data: bytes, sep: str, name: str) -> None:
+    """pyarrow takes the rest of the file for one field; an odd number of quotes calls this slow check."""
+    lines = csv.reader(io.TextIOWrapper(io.BytesIO(data), "utf-8", newline=""), delimiter=sep, strict=True)
+    start = 1
+    try:
+        for _ in lines:
+            start = lines.line_num + 1
+    except csv.Error as error:
+        if "end of data" in str(error):
+            raise InputError(f"{name}: a quote that opens in line {start} is never closed") from None
+
+
+def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -> None:
+    if header and next(itertools.islice(_records(data, sep), 1, None), None) is None:
+        raise InputError(f"{name} has 0 data rows")
+    for line, fields in _records(data, sep):
+        if (found := len(fields)) != width:
+            many = f"{found} field{'s' * (found > 1)}"
+            hint = "" if width > 1 else "; if it uses a decimal comma, give sep=';', decimal=','"
+            raise InputError(f"line {line} of {name} has {many}, expected {width} as in the first line{hint}")
+
+
+def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
+    """One bad value turns a column of numbers into text; a column with mostly words is text."""
+    pa, compute = _pyarrow(), _pyarrow("compute")
+    for label, values in zip(found.column_names, found.columns, strict=True):
+        given = len(values) - values.null_count
+        if values.type != pa.string() or not given:
+            continue
+        alike = compute.sum(compute.match_substring_regex(values, f"{_pattern('.,')}|{_THOUSANDS}")).as_py()
+        if alike < _NEARLY * given:
+            continue
+        row = compute.index(compute.match_substring_regex(values, _pattern(decimal)), False).as_py()
+        if row < 0:
+            continue  # numbers that pyarrow does not take for numbers stay text
+        value, other = values[row].as_py(), "," if decimal == "." else "."
+        cure = f"{alike} of {given} values are; correct it, leave it empty, or leave the column out by columns="
+        if _number(value, other):
+            cure = f"with {other!r} as decimal mark it is: give decimal={other!r}"
+        elif re.match(_THOUSANDS, value):
+            cure = "without a mark between thousands it is"
+        raise InputError(f"column {_shown(label)} of {name}: {_shown(value)} at row {row} is not a number; {cure}")
+
+
+def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
+    _refuse_depth(data, name)
+    try:
+        found = _pyarrow("json").read_json(_pyarrow().BufferReader(data))
+    except _pyarrow().ArrowInvalid:
+        _refuse_json_line(data, name)
+        raise
+    if not found.num_columns:
+        raise InputError(f"{name} has no columns")
+    _refuse_absent(columns, found.column_names, name)
+    return found if columns is None else found.select(columns)
+
+
+def _refuse_depth(data: bytes, name: str) -> None:
+    between = data.count(b"}\n{") + data.count(b"}\r\n{")  # open no deeper than before
+    if data.count(b"{") + data.count(b"[") - between <= _DEPTH:
+        return
+    bare = re.sub(rb'"(?:[^"\\\n]|\\[^\n])*"', b"", data)
+    step = np.zeros(256, dtype=np.int32)
+    step[[*b"[{"]], step[[*b"]}"]] = 1, -1
+    depth = np.zeros(1, dtype=np.int32)
+    for start in range(0, len(bare), 1 << 22):
+        part = step[np.frombuffer(bare[start : start + (1 << 22)], dtype=np.uint8)]
+        depth = np.cumsum(np.concatenate([depth[-1:], part]), dtype=np.int32)
+        depth -= np.minimum(np.minimum.accumulate(depth), 0)  # what closes more than was open opens nothing
+        if depth.max() > _DEPTH:
+            raise InputError(f"{name} nests values more than {_DEPTH} deep; give each entry a column of its own")
+
+
+def _refuse_json_line(data: bytes, name: str) -> None:
+    """What pyarrow counts from the start of a block, by line and row of the file."""
+    kinds: dict[str, str] = {}
+    row = -1
+    for line, text in enumerate(io.BytesIO(data), 1):
+        if not text.strip():
+            continue
+        row += 1
+        try:
+            entry = json.loads(text, object_pairs_hook=tuple)
+        except (ValueError, RecursionError):
+            raise InputError(f"line {line} of {name} is not valid JSON; one object a line is needed") from None
+        if not isinstance(entry, tuple):
+            raise InputError(f"line {line} of {name} is not a JSON object; one object a line is needed")
+        _once([key for key, _ in entry], f"line {line} of {name}", "rename the others")
+        for key, value in entry:
+            kind = _JSON_KINDS.get(type(value), "")
+            flaw = "infinite; drop or correct that row first" if value in (math.inf, -math.inf) else ""
+            if kind and kinds.setdefault(key, kind) != kind:
+                flaw = f"{kind}, and before it stands {kinds[key]}; a column holds one kind"
+            if flaw:
+                raise InputError(f"column {_shown(key)} of {name}: {_shown(value)} at row {row} is {flaw}")
+
+
+def _parts(folder: Path, name: str) -> list[Path]:
+    """The data files of a folder; marks such as _SUCCESS and hidden files are none."""
+    inside = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
+    if not (parts := [file for file in inside if file.suffix.lower() in (".parquet", ".pq") and file.is_file()]):
+        raise InputError(f"the folder {name} has no Parquet file in it; give a file, or a folder of Parquet files")
+    if others := [file.name for file in inside if file not in parts]:
+        raise InputError(f"the folder {name} holds more than Parquet files: {_listed(others)}; move the others away")
+    return parts
+
+
+def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
+    """One table; how much it needs is known from the footers, before any column is read."""
+    parquet = _pyarrow("parquet")
+    needed = 0
+    names: list[str] = []
+    for place in files:
+        part = _named(place)
+        _refuse_no_parquet(place, part)
+        with _damage(part):
+            about = parquet.read_metadata(place)
+            found = about.schema.to_arrow_schema().names
+            stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+        _once(found, part, "rename or drop the others")
+        names = names or found
+        if set(found) != set(names):
+            raise InputError(
+                f"{part} has other columns than {_named(files[0])}: {_listed(sorted({*found} ^ {*names}))}"
+            )
+        _refuse_absent(columns, found, part)
+        needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
+    _refuse_large(needed, name)
+    tables = []
+    for place in files:
+        with _damage(_named(place)), parquet.ParquetFile(place) as file:
+            tables.append(file.read(columns=columns).select(columns or names))
+    try:
+        return _pyarrow().concat_tables(tables, promote_options="permissive")
+    except _pyarrow().ArrowException as error:
+        raise InputError(f"the files in {name} differ in the kind of a column: {_reason(error)}") from error
+
+
+def _refuse_no_parquet(place: Path, part: str) -> None:
+    with place.open("rb") as file:
+        head = file.read(4)
+        file.seek(max(0, file.seek(0, os.SEEK_END) - 4))
+        tail = file.read()
+    if not head:
+        raise InputError(f"{part} is empty")
+    if head != b"PAR1":
+        raise InputError(f"{part} is not a Parquet file; if it is CSV, let its name end in .csv")
+    if tail != b"PAR1":
+        raise InputError(f"{part} is cut off: it begins as a Parquet file but does not end as one; copy it again")
+
+
+@contextmanager
+def _damage(part: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        raise InputError(f"{part} is damaged: {_reason(error)}") from error
+
+
+def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any]:
+    if not place.stat().st_size:
+        raise InputError(f"{name} is empty")
+    with place.open("rb") as file:
+        if not file.read(6).startswith(b"\x93NUMPY"):
+            raise InputError(f"{name} is not a NumPy file; save it by numpy.save")
+        file.seek(0)
+        version = np.lib.format.read_magic(file)
+        reads = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = reads(file)
+        needed = math.prod(shape) * dtype.itemsize
+        stored = os.fstat(file.fileno()).st_size - file.tell()
+    if dtype.hasobject:
+        raise InputError(f"{name} holds Python objects, which could run code when read; save it as numbers")
+    if stored < needed:
+        raise InputError(f"{name} is cut off: {stored} of {needed} bytes are there; copy it again")
+    _refuse_large(needed, name)
+    array: npt.NDArray[Any] = np.load(place, allow_pickle=False)
+    if not array.ndim:
+        raise InputError(f"{name} holds a single number; rows are needed")
+    if columns is None or array.ndim > 2:
+        return array
+    names = [f"x{j}" for j in range(array.shape[1] if array.ndim == 2 else 1)]
+    _refuse_absent(columns, names, name)
+    return array[:, [names.index(column) for column in columns]] if array.ndim == 2 else array
+
+
+def _refuse_absent(columns: list[str] | None, names: Sequence[str], name: str) -> None:
+    known = set(names)
+    if absent := [column for column in columns or () if column not in known]:
+        raise InputError(f"{name} has no column {_listed(absent)}; it has {_listed(names)}")
+
+
+def _once(names: Sequence[str], name: str, cure: str) -> None:
+    if twice := [label for label, count in Counter(names).items() if count > 1]:
+        raise InputError(f"{name} has more than one column named {_listed(twice)}; {cure}")
+
+
+def _pyarrow(part: str = "") -> Any:
+    """pyarrow or one of its modules; it is an extra, and slow to import."""
+    try:
+        return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
+    except ImportError as error:
+        kind = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}.get(part, "CSV")
+        raise MissingExtraError(f'reading {kind} files needs pyarrow: pip install "densdiff[cli]"') from error
+
+
+def _plain(text: str, most: int = 80) -> str:
+    """One line that a terminal shows as it is: control and direction characters escaped, long text cut."""
+    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return text if len(text) <= most else f"{text[: most - 20]}..{text[-10:]}"
+
+
+def _shown(value: Any) -> str:
+    return _plain(repr(value))
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(_shown, names[:_SHOWN])) + more
+
+
+def _named(path: str | PathLike[str]) -> str:
+    return "standard input" if os.fspath(path) == "-" else _plain(Path(path).name or os.fspath(path) or ".")
+
+
+def _reason(error: BaseException) -> str:
+    """Why, in the words of the system or of the reader, without its paths and advice."""
+    if isinstance(error, OSError) and error.errno:
+        text = os.strerror(error.errno)
+        return text[:1].lower() + text[1:]
+    return _plain(str(error).strip().split("\n")[0], 200) or type(error).__name__
