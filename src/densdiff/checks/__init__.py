@@ -4,6 +4,7 @@ Arrays, lists and data frames become float64 matrices with column names, or an I
 is and what to do. Nothing is estimated here.
 """
 
+from densdiff.checks.compared import Compared, compared
 from densdiff.checks.parameters import (
     blocks,
     choice,
@@ -20,6 +21,7 @@ from densdiff.checks.series import Series, series, window
 from densdiff.checks.wording import came, listed, shown, warn
 
 __all__ = [
+    "Compared",
     "LabelledRows",
     "Pair",
     "Series",
@@ -27,6 +29,7 @@ __all__ = [
     "came",
     "centers",
     "choice",
+    "compared",
     "estimator",
     "flag",
     "fraction",

@@ -1,12 +1,13 @@
 """Samples, points, centers and weights: two tables as matrices with the same columns, and what is odd about them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.checks.categories import Levels, coded, codes_of
 from densdiff.checks.parameters import label_codes
 from densdiff.checks.tables import Table, floats, table_of
 from densdiff.checks.wording import capped, listed, shown, warn
@@ -30,10 +31,13 @@ class Pair:
     notes: tuple[str, ...]
     varying: npt.NDArray[np.bool_]  # (d,)
     copies: int = 1
+    levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
 
 
-def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
+def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *, categories: bool = False) -> Pair:
     """Two samples as float64 matrices with the same named columns; notes and warnings go along as text.
+
+    With ``categories``, columns of text, categories and booleans become codes of their levels; else they are refused.
 
     Examples
     --------
@@ -42,7 +46,23 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
     ((2, 2), (3, 2), ('x0', 'x1'))
     """
     notes: list[str] = []
-    names, table_x, table_y = _matched(table_of(X, "X"), table_of(Y, "Y"), notes)
+    names, table_x, table_y = matched(table_of(X, "X"), table_of(Y, "Y"), notes)
+    levels: tuple[Levels, ...] = ()
+    if categories:
+        names, (table_x, table_y), levels = coded([table_x, table_y], names, notes)
+    return paired(names, table_x, table_y, levels if any(levels) else (), notes, weights_x, weights_y)
+
+
+def paired(
+    names: tuple[str, ...],
+    table_x: Table,
+    table_y: Table,
+    levels: tuple[Levels, ...],
+    notes: list[str],
+    weights_x: Any = None,
+    weights_y: Any = None,
+) -> Pair:
+    """Two tables of the same columns as a pair."""
     for table in (table_x, table_y):
         if table.shape[0] < 2:
             rows = "1 row" if table.shape[0] else "0 rows"
@@ -53,10 +73,10 @@ def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Pair:
     if d > n + m:
         shapes = f"X {x.shape}, Y {y.shape}"
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
-    copies = _copies(x, y, notes)
+    copies = _copies(x, y, notes, (table_x.where, table_y.where))
     varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
-    notes += _tie_notes(x, y, names, copies)
-    return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies)
+    notes += _tie_notes(x, y, names, copies, levels)
+    return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies, levels)
 
 
 def sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str]]:
@@ -67,20 +87,20 @@ def sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str
     return floats(table, names, notes), names, notes
 
 
-def points(data: Any, names: tuple[str, ...], where: str = "points") -> FloatArray:
+def points(data: Any, names: tuple[str, ...], where: str = "points", levels: tuple[Levels, ...] = ()) -> FloatArray:
     """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
-    return _located(data, names, where, [])
+    return _located(data, names, where, [], levels)
 
 
-def centers(value: Any, names: tuple[str, ...]) -> FloatArray:
+def centers(value: Any, names: tuple[str, ...], levels: tuple[Levels, ...] = ()) -> FloatArray:
     """Centers (b, d) given by the user, in the user's units: the rules of `points`, at least one row."""
-    found = _located(value, names, "centers", [])
+    found = _located(value, names, "centers", [], levels)
     if not len(found):
         raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
     return found
 
 
-def _matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Table, Table]:
+def matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Table, Table]:
     """Both tables with the same columns in X's order: by name if both have names, else by position."""
     # two Series are compared because the user picked them, whatever their names are
     if x.names and y.names and not len(x.shape) == len(y.shape) == 1:
@@ -90,20 +110,23 @@ def _matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Tab
         only = [(t.where, [name for name in t.names or () if name not in both]) for t in (x, y)]
         if not common:
             sides = "; ".join(f"{where} has {listed(names)}" for where, names in only)
-            raise InputError(f"X and Y have no column in common: {sides}; rename the columns to match")
+            both_of = f"{x.where} and {y.where}"
+            raise InputError(f"{both_of} have no column in common: {sides}; rename the columns to match")
         if any(names for _, names in only):
             sides = ", ".join(f"{listed(names)} only in {where}" for where, names in only if names)
             warn(f"columns left out: {sides}; compared: {listed(common)}", notes)
         return tuple(common), x.select(common), y.select(common)
     if len(x.columns) != len(y.columns):
-        shapes = f"X has shape {x.shape} and Y has shape {y.shape}"
+        shapes = f"{x.where} has shape {x.shape} and {y.where} has shape {y.shape}"
         raise InputError(f"{shapes}; both need the same number of columns")
     if x.names and y.names and x.names != y.names:
         notes.append(f"{shown(x.names[0])} of X is compared with {shown(y.names[0])} of Y")
     return x.names or y.names or _numbered(len(x.columns)), x, y
 
 
-def _located(data: Any, names: tuple[str, ...], where: str, notes: list[str]) -> FloatArray:
+def _located(
+    data: Any, names: tuple[str, ...], where: str, notes: list[str], levels: tuple[Levels, ...] = ()
+) -> FloatArray:
     """Rows in the columns of a fitted model."""
     table = table_of(data, where)
     d = len(names)
@@ -118,7 +141,22 @@ def _located(data: Any, names: tuple[str, ...], where: str, notes: list[str]) ->
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
         needed = f"{d} columns are" if d > 1 else "1 column is"
         raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
-    return floats(table, names, notes)
+    return floats(_known(table, names, levels) if any(levels) else table, names, notes)
+
+
+def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
+    """The table with codes for the levels of a fitted model; another level is refused."""
+    columns = list(table.columns)
+    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
+        if of is None:
+            continue
+        codes = codes_of(columns[j].values, of)
+        if np.isnan(codes).any():
+            row = int(np.isnan(codes).argmax())
+            got = f"{shown(columns[j].values[row])} at row {row}"
+            raise InputError(f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}")
+        columns[j] = replace(columns[j], values=codes, kind="numbers")
+    return replace(table, columns=columns)
 
 
 def _weighted(sample: FloatArray, weights: Any, where: str, name: str) -> tuple[FloatArray, FloatArray]:
@@ -158,7 +196,7 @@ def _varies(x: FloatArray, y: FloatArray) -> bool:
     return not (ends_equal and bool((x == x[0]).all()) and bool((y == x[0]).all()))
 
 
-def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
+def _copies(x: FloatArray, y: FloatArray, notes: list[str], where: tuple[str, str]) -> int:
     """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows."""
     same = np.array_equal(x, y)
     copies = 1
@@ -172,7 +210,7 @@ def _copies(x: FloatArray, y: FloatArray, notes: list[str]) -> int:
         if min(map(len, times)) >= 10 and min(map(np.min, times)) == max(map(np.max, times)):
             copies = int(times[0][0])
     if same:
-        notes.append("X and Y hold the same rows: is a sample compared with itself?")
+        notes.append(f"{where[0]} and {where[1]} hold the same rows: is a sample compared with itself?")
     if copies > 1:
         warn(f"every row occurs {copies} times and counts once: {_COPIES}", notes)
     return copies
@@ -188,13 +226,17 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     return np.sort(found)
 
 
-def _tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int) -> list[str]:
-    """Notes on constant and heavily tied columns, which have no density."""
+def _tie_notes(
+    x: FloatArray, y: FloatArray, names: Sequence[str], copies: int, levels: tuple[Levels, ...]
+) -> list[str]:
+    """Notes on constant and heavily tied columns of numbers, which have no density."""
     constants, ties = [], []
     advice = "read the normalized distance first"
     step = -(-(len(x) + len(y)) // _TIE_ROWS)
     part = np.concatenate([x[::step], y[::step]])
     for j, name in enumerate(names):
+        if levels and levels[j] is not None and len(levels[j] or ()) > 1:
+            continue
         ordered = np.sort(part[:, j])
         distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
         tied = 2 * copies * distinct < len(part)  # copies of whole rows are warned of once, not per column

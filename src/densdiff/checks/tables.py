@@ -6,7 +6,7 @@ Frame libraries are reached through narwhals alone.
 import math
 import numbers
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -27,6 +27,7 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "dates or durations": DATES,
     "nested values": (list, tuple, dict, set, np.ndarray),
 }
+_NEARLY = 0.8  # of distinct texts
 _NUMERIC = "numeric columns are needed"
 _ADVICE = {
     "complex numbers": "pass the real and the imaginary part as two columns",
@@ -38,7 +39,7 @@ _ADVICE = {
 @dataclass(frozen=True)
 class Column:
     values: npt.NDArray[Any]
-    kind: str = "numbers"  # or what stands in the way, in words
+    kind: str = "numbers"  # "booleans" of a frame, or what stands in the way, in words
     row: int = 0  # of the first value of that kind
     largest: int = 0  # magnitude of the largest integer
 
@@ -73,7 +74,9 @@ def table_of(data: Any, where: str) -> Table:
         # an unnamed Series is None in pandas and "" elsewhere
         label = None if frame.name in (None, "") else (str(frame.name),)
         return Table(where, (len(frame),), [_series(frame)], label)
-    if isinstance(frame, nw.DataFrame):
+    if isinstance(data, Mapping):
+        table = _of_mapping(data, where)
+    elif isinstance(frame, nw.DataFrame):
         table = Table(where, frame.shape, [_series(column) for column in frame.iter_columns()], names)
     else:
         array = _array(data, where)
@@ -82,6 +85,24 @@ def table_of(data: Any, where: str) -> Table:
     if not table.columns:
         raise InputError(f"{where} has no columns (shape {table.shape}); at least 1 is needed")
     return table
+
+
+def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
+    """Columns by name, each a sequence of the same length."""
+    names, columns = tuple(map(str, data)), []
+    for name, values in zip(names, data.values(), strict=True):
+        part = table_of(values, f"column {shown(name)} of {where}")
+        if len(part.shape) != 1:
+            raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed")
+        boolean = part.columns[0].values.dtype == bool
+        columns.append(replace(part.columns[0], kind="booleans") if boolean else part.columns[0])
+    lengths = [len(column.values) for column in columns]
+    if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
+        first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
+        raise InputError(f"columns of {where} differ in length: {first}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{where} has two keys that read alike: {listed(names)}")
+    return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)
 
 
 def _array(data: Any, where: str) -> npt.NDArray[Any]:
@@ -127,7 +148,8 @@ def _series(series: Any) -> Column:
         kind = "categories"
     elif dtype in (nw.String, nw.Binary):
         kind = "text"
-    return _column(series.to_numpy(), kind)
+    found = _column(series.to_numpy(), kind)
+    return replace(found, kind="booleans") if dtype == nw.Boolean else found
 
 
 def _column(values: npt.NDArray[Any], kind: str = "") -> Column:
@@ -170,15 +192,29 @@ def absent(value: Any) -> bool:
     return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
 
 
+def missing_values(column: Column) -> npt.NDArray[np.bool_]:
+    """Which values are missing, (n,)."""
+    values = column.values
+    if values.dtype.kind in "biu":
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if column.kind == "nested values":
+        return np.array([absent(value) for value in values], dtype=bool)
+    given = values.tolist() if values.dtype.kind not in "mM" else list(values)
+    known = {value: absent(value) for value in dict.fromkeys(given)}
+    return np.fromiter((known.get(value, True) for value in given), bool, len(given))
+
+
 def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | None = None) -> FloatArray:
     """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
     found = np.empty((table.shape[0], len(table.columns)), order="F")
     labels = [f"column {shown(name)} of {table.where}" if name else table.where for name in names]
     for j, (column, label) in enumerate(zip(table.columns, labels, strict=True)):
-        if column.kind != "numbers":
+        if column.kind not in ("numbers", "booleans"):
             mixed = other is not None and other.columns[j].kind != column.kind
             aside = f" (in {other.where}: {other.columns[j].kind})" if other and mixed else ""
-            raise InputError(_refusal(column, label, aside))
+            raise InputError(refusal(column, label, aside))
         with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf and is named below
             found[:, j] = column.values
         if column.largest > _EXACT:
@@ -204,7 +240,13 @@ def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) 
     return f"{label}: {found}, {first}{more}; {cure} those rows first"
 
 
-def _refusal(column: Column, label: str, aside: str) -> str:
+def nearly_numbers(values: npt.NDArray[Any]) -> bool:
+    """Whether so many texts read as numbers that they are hardly meant as categories."""
+    distinct = [value for value in dict.fromkeys(values.tolist()) if not absent(value)]
+    return bool(distinct) and sum(map(_parses, distinct)) >= _NEARLY * len(distinct)
+
+
+def refusal(column: Column, label: str, aside: str) -> str:
     """Why a column that holds no numbers cannot be used, and the way out."""
     values, kind = column.values, column.kind
     first = f"{shown(values[column.row])} at row {column.row}"

@@ -1,7 +1,8 @@
-"""Gaussian features: squared distances, the sigma ladder that squares instead of calling exp, and its range."""
+"""Gaussian features: squared distances, the sigma ladder that squares instead of calling exp, its range; categories."""
 
 import itertools
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ _QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _RUN_RATIO = 256.0
 _MEDIAN_ROWS = 1000
 _SAME = 1e-20  # a squared distance in inner units that is rounding
+_MOST_ALIKE = 0.9  # r of two levels: at 1 a column would not be seen at all
 _TOP, _BOTTOM = np.sqrt(2.0), 0.6  # of the largest and the smallest quantile
 
 
@@ -31,6 +33,8 @@ def radius(*parts: FloatArray) -> float:
 
 def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> FloatArray:
     """|x_i - c_l|^2, (k, b), by direct differences or by one matrix product on centered data."""
+    if rows.shape[1] == 0:  # categories alone
+        return np.zeros((len(rows), len(centers)))
     if direct:
         with np.errstate(over="ignore"):
             return np.asarray(cdist(rows, centers, "sqeuclidean"))
@@ -95,6 +99,8 @@ def sigma_ladder(rows: FloatArray) -> FloatArray:
     A rung stays only if some quantile lies within a factor of 2, so two clusters far apart get the rungs of their
     own widths and of their gap, and none in between.
     """
+    if rows.shape[1] == 0:
+        return np.ones(1)
     with np.errstate(over="ignore"):
         distances = pdist(rows)
     distances = distances[distances > 0]
@@ -119,3 +125,63 @@ def runs_of(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
             first = i
         run[i] = run[i - 1] + (first == i)
     return [np.flatnonzero(run == r) for r in range(run[-1] + 1)]
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Columns of codes, the last ones of the rows, with a kernel of 1 on equal levels and r on different ones.
+
+    Times a Gaussian of the numeric columns it keeps H in closed form: integrals over categories are sums over levels
+    (DESIGN 1.5).
+    """
+
+    levels: npt.NDArray[np.intp]  # (c,) K, pooled levels of each column
+    smoothing: float = 0.0  # t: r = t / ((1 - t)(K - 1)), at most 0.9
+    apart: FloatArray | None = (
+        None  # (c,) in place of t: squared distance between levels, r = exp(-apart / (2 sigma^2))
+    )
+
+    def ratios(self, sigma: float) -> FloatArray:
+        """r of each column, (c,)."""
+        if self.apart is not None:
+            return np.asarray(np.exp(-0.5 * self.apart / sigma**2))
+        return np.asarray(np.minimum(_MOST_ALIKE, self.smoothing / ((1.0 - self.smoothing) * (self.levels - 1.0))))
+
+    def split(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The numeric columns, and the codes."""
+        d = rows.shape[1] - len(self.levels)
+        return rows[:, :d], rows[:, d:]
+
+    def factor(self, sigma: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """The product of the kernels between two sets of codes, (k, l)."""
+        return _unequal_product(a, b, self.ratios(sigma))
+
+    def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
+        """The factor of G: sums over levels of two kernels' product, divided by `log_scale`'s; for each sigma, (b, b)."""
+        last, found = np.empty(0), np.empty((0, 0))
+        more = self.levels - 1.0
+        for r in map(self.ratios, sigmas):
+            if not np.array_equal(r, last):
+                last, found = r, _unequal_product(codes, codes, (2.0 * r + (more - 1.0) * r**2) / (1.0 + more * r**2))
+            yield found
+
+    def log_scale(self, sigma: float) -> float:
+        """Logarithm of the factor of s: the sum over levels of a squared kernel."""
+        return float(np.log1p((self.levels - 1.0) * self.ratios(sigma) ** 2).sum())
+
+    def embedded(self, rows: FloatArray) -> FloatArray:
+        """Rows whose squared distances are those of the numeric columns plus ``apart`` for each unequal level."""
+        numeric, codes = self.split(rows)
+        apart = np.ones(len(self.levels)) if self.apart is None else self.apart
+        parts = [
+            (column[:, None] == np.unique(column)) * np.sqrt(0.5 * weight)
+            for column, weight in zip(codes.T, apart, strict=True)
+        ]
+        return np.hstack([numeric, *parts])
+
+
+def _unequal_product(a: FloatArray, b: FloatArray, ratios: FloatArray) -> FloatArray:
+    found = np.ones((len(a), len(b)))
+    for of_a, of_b, ratio in zip(a.T, b.T, ratios, strict=True):
+        found *= (of_a[:, None] == of_b) * (1.0 - ratio) + ratio
+    return found

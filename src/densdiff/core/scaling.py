@@ -45,19 +45,25 @@ def _reduced(
     """(rows - shift) / 2^exponent of the kept columns; in two factors, each of which is a normal double."""
     half = exponent // 2
     with np.errstate(over="ignore", under="ignore"):
-        inner = (rows if len(keep) == rows.shape[1] else rows[:, keep]) - shift
+        inner = (rows if np.array_equal(keep, np.arange(rows.shape[1])) else rows[:, keep]) - shift
         inner *= np.ldexp(1.0, -half)
         inner *= np.ldexp(1.0, half - exponent)
     return inner
 
 
 def pooled_scaling(
-    x: FloatArray, y: FloatArray, omega_x: FloatArray, omega_y: FloatArray, standardize: bool
+    x: FloatArray,
+    y: FloatArray,
+    omega_x: FloatArray,
+    omega_y: FloatArray,
+    standardize: bool,
+    codes: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Scaling, FloatArray, FloatArray]:
     """Scaling by the pooled mean and deviation (ddof 0), blind to the labels (DESIGN 1.5), and both samples scaled.
 
     ``omega`` are row weights that sum to 1 in each sample; a sample counts with its number of rows. Sums over
-    the two samples are added last, so swapping them changes no bit.
+    the two samples are added last, so swapping them changes no bit. Columns of ``codes`` of categories come last and
+    stay as they are.
     """
     low = np.minimum(x.min(axis=0), y.min(axis=0))
     high = np.maximum(x.max(axis=0), y.max(axis=0))
@@ -65,14 +71,17 @@ def pooled_scaling(
     nothing_varies = keep.size == 0  # then any scale serves, and every distance is 0
     if nothing_varies:
         keep = np.arange(x.shape[1])
+    still = np.zeros(len(keep), dtype=bool) if codes is None else np.sort(codes[keep])
+    if codes is not None:
+        keep = keep[np.argsort(codes[keep], kind="stable")]
     low, high = low[keep], high[keep]
-    shift = low / 2 + high / 2
-    exponent = np.frexp(high / 2 - low / 2)[1]
+    shift = np.where(still, 0.0, low / 2 + high / 2)
+    exponent = np.where(still, 0, np.frexp(high / 2 - low / 2)[1])
     if not standardize:
-        exponent = np.full_like(exponent, exponent.max())
+        exponent[~still] = exponent[~still].max(initial=-2000)
     inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
     share_x, share_y = (len(rows) / (len(x) + len(y)) for rows in (x, y))
-    mean = share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y)
+    mean = np.where(still, 0.0, share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y))
     inner_x -= mean
     inner_y -= mean
     if nothing_varies:  # rounding must not become a scale
@@ -80,7 +89,7 @@ def pooled_scaling(
     deviation = np.ones_like(mean)
     if standardize:
         variance = share_x * _mean(inner_x, omega_x, 2) + share_y * _mean(inner_y, omega_y, 2)
-        deviation = np.where(variance > 0, np.sqrt(variance), 1.0)
+        deviation = np.where((variance > 0) & ~still, np.sqrt(variance), 1.0)
         inner_x /= deviation
         inner_y /= deviation
     unit = 1.0 if standardize else float(np.ldexp(1.0, int(exponent[0])))

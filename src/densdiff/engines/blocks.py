@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.kernel import features, squared_distances
+from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
@@ -17,12 +17,17 @@ def group_sums(
     sigmas: FloatArray,
     *,
     direct: bool,
+    categories: Categories | None = None,
     block_rows: int | None = None,
 ) -> FloatArray:
     """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b).
 
-    Rows are visited group by group, so that a block is summed by a few products of contiguous slices.
+    Rows are visited group by group, so that a block is summed by a few products of contiguous slices. Categories are
+    the last columns of rows and centers; their factor must be the same for every sigma.
     """
+    codes_of_rows = codes_of_centers = np.empty((0, 0))
+    if categories is not None:
+        (rows, codes_of_rows), (centers, codes_of_centers) = categories.split(rows), categories.split(centers)
     if block_rows is None:
         block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
     n_groups = int(groups.max()) + 1
@@ -36,14 +41,22 @@ def group_sums(
         squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
-        for level, psi in enumerate(features(squared, sigmas)):
+        factor = None if categories is None else categories.factor(1.0, codes_of_rows[chosen], codes_of_centers)
+        for level, plain in enumerate(features(squared, sigmas)):
+            psi = plain if factor is None else plain * factor
             for g, low, high in cuts:
                 sums[level, g] += block_weights[low:high] @ psi[low:high]
     return sums
 
 
 def evaluate(
-    points: FloatArray, centers: FloatArray, coefficients: FloatArray, sigma: float, *, direct: bool
+    points: FloatArray,
+    centers: FloatArray,
+    coefficients: FloatArray,
+    sigma: float,
+    *,
+    direct: bool,
+    categories: Categories | None = None,
 ) -> FloatArray:
     """sum_l c_l psi_l(x) at each point, (k,) or (k, c) for coefficients (b,) or (b, c)."""
     block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
@@ -51,6 +64,17 @@ def evaluate(
     values = np.empty((len(points), *coefficients.shape[1:]))
     for start in range(0, len(points), block_rows):
         block = slice(start, start + block_rows)
-        squared = squared_distances(points[block], centers, direct)
-        values[block] = next(features(squared, np.array([sigma]))) @ coefficients
+        values[block] = psi(points[block], centers, sigma, direct=direct, categories=categories) @ coefficients
     return values
+
+
+def psi(
+    rows: FloatArray, centers: FloatArray, sigma: float, *, direct: bool, categories: Categories | None = None
+) -> FloatArray:
+    """The features of some rows at one sigma, (k, b)."""
+    if categories is None:
+        return next(features(squared_distances(rows, centers, direct), np.array([sigma])))
+    (numbers, codes), (of_centers, codes_of_centers) = categories.split(rows), categories.split(centers)
+    found = next(features(squared_distances(numbers, of_centers, direct), np.array([sigma])))
+    found *= categories.factor(sigma, codes, codes_of_centers)
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from densdiff.core import kernel, pairs, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.engines.blocks import evaluate, group_sums
+from densdiff.engines.blocks import evaluate, group_sums, psi
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import Side
 
@@ -20,17 +20,37 @@ _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample
 class CenterKernel:
     """The part that depends on centers alone: features, G, and the kernel psi'M psi of E6."""
 
-    def __init__(self, centers: FloatArray, radius: float, smallest: float) -> None:
-        self.centers = centers
-        self.direct = kernel.needs_direct_differences(radius, smallest, centers.shape[1])
+    def __init__(
+        self, centers: FloatArray, radius: float, smallest: float, categories: kernel.Categories | None = None
+    ) -> None:
+        self.centers, self.categories = centers, categories
+        self._numbers, self._codes = (centers, centers[:, :0]) if categories is None else categories.split(centers)
+        self.direct = kernel.needs_direct_differences(radius, smallest, self._numbers.shape[1])
         self._kept_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
 
-    def _grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
-        return kernel.gram(self.centers, sigmas, self.direct)
+    def with_categories(self, categories: kernel.Categories) -> "CenterKernel":
+        """The same centers with another kernel between levels."""
+        found = CenterKernel(self.centers, 0.0, 1.0, categories)
+        found.direct = self.direct
+        return found
+
+    def ladder(self, sigmas: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
+        """psi of all rows for each sigma, (N, b); a yield may overwrite the one before."""
+        if self.categories is not None:
+            return (self.plain(float(sigma), rows) for sigma in sigmas)
+        return kernel.features(kernel.squared_distances(rows, self.centers, self.direct), sigmas)
+
+    def grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
+        """G (E2) for each sigma, (b, b)."""
+        plain = kernel.gram(self._numbers, sigmas, self.direct)
+        if self.categories is None:
+            return plain
+        factors = self.categories.gram_factors(sigmas, self._codes)
+        return (gram * factor for gram, factor in zip(plain, factors, strict=True))
 
     def mean_row_sum(self, sigma: float) -> float:
         """Of G: the unit in which lam means the same filter whatever the number of centers (DESIGN 1.1)."""
-        return float(next(self._grams(np.array([sigma]))).sum() / len(self.centers))
+        return float(next(self.grams(np.array([sigma]))).sum() / len(self.centers))
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
         """psi'M psi, M = A + lam A^2, between two sets of rows, times s, (k, l)."""
@@ -43,37 +63,43 @@ class CenterKernel:
 
     def turned(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
         """The features along some axes (b, p), at the cost of p instead of b, (k, p); exp in single precision."""
-        exponents = (self._squared(sigma, rows) * (-0.5 / sigma**2)).astype(np.float32)
+        squared = kernel.squared_distances(rows, self.centers, self._direct(sigma, rows))
+        exponents = (squared * (-0.5 / sigma**2)).astype(np.float32)
         with np.errstate(under="ignore"):
-            psi = np.exp(exponents, out=exponents)
-        return np.asarray(psi @ (self.root(sigma, lam) @ axes).astype(np.float32))
+            found = np.exp(exponents, out=exponents)
+        return np.asarray(found @ (self.root(sigma, lam) @ axes).astype(np.float32))
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
-        d = self.centers.shape[1]
-        table = pairs.radial_table(d, np.array([lam / self.mean_row_sum(sigma)]))
+        d, weak = self._numbers.shape[1], lam / self.mean_row_sum(sigma)
+        if d == 0:
+            return np.full(len(points), (1.0 + 2.0 * weak) / (1.0 + weak) ** 2)
+        table = pairs.radial_table(d, np.array([weak]))
         peak = 2.0 * table.plain[0, 0] - table.squared[0, 0]
         # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
-        return np.full(len(points), peak * np.exp(self.log_scale(sigma) - pairs.log_scale(np.sqrt(2.0) * sigma, d)))
+        scale = log_kernel_volume(sigma, d) - pairs.log_scale(np.sqrt(2.0) * sigma, d)
+        return np.full(len(points), peak * np.exp(scale))
 
     def root(self, sigma: float, lam: float) -> FloatArray:
         """A matrix R with RR' = M, (b, b); the last one is kept."""
         if self._kept_root[:2] != (sigma, lam):
-            values, vectors = ridge.eigen(next(self._grams(np.array([sigma]))))
+            values, vectors = ridge.eigen(next(self.grams(np.array([sigma]))))
             a = 1.0 / (values + lam)
             self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
         return self._kept_root[2]
 
     def plain(self, sigma: float, rows: FloatArray) -> FloatArray:
-        return next(kernel.features(self._squared(sigma, rows), np.array([sigma])))
+        """psi, (k, b)."""
+        return psi(rows, self.centers, sigma, direct=self._direct(sigma, rows), categories=self.categories)
 
-    def _squared(self, sigma: float, rows: FloatArray) -> FloatArray:
-        direct = self.direct or kernel.needs_direct_differences(kernel.radius(rows), sigma, rows.shape[1])
-        return kernel.squared_distances(rows, self.centers, direct)
+    def _direct(self, sigma: float, rows: FloatArray) -> bool:
+        d = self._numbers.shape[1]
+        return self.direct or kernel.needs_direct_differences(kernel.radius(rows[:, :d]), sigma, d)
 
     def log_scale(self, sigma: float) -> float:
         """log s."""
-        return log_kernel_volume(sigma, self.centers.shape[1])
+        of_categories = 0.0 if self.categories is None else self.categories.log_scale(sigma)
+        return log_kernel_volume(sigma, self._numbers.shape[1]) + of_categories
 
 
 class CentersSolver(CenterKernel):
@@ -89,8 +115,11 @@ class CentersSolver(CenterKernel):
         folds: selection.Folds,
         sigmas: FloatArray,
         lams: FloatArray | None,
+        categories: kernel.Categories | None = None,
     ) -> None:
-        super().__init__(centers, kernel.radius(x.rows, y.rows, centers), float(sigmas[-1]))
+        d = centers.shape[1] - (0 if categories is None else len(categories.levels))
+        radius = kernel.radius(x.rows[:, :d], y.rows[:, :d], centers[:, :d])
+        super().__init__(centers, radius, float(sigmas[-1]), categories)
         self.x, self.y, self.folds = x, y, folds
         self.sigmas = sigmas
         self.notes: tuple[str, ...] = ()
@@ -98,7 +127,7 @@ class CentersSolver(CenterKernel):
         self._spectra: dict[int, ridge.Spectrum] = {}
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self._sums = [
-            group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct)
+            group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct, categories=categories)
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
         ]  # two of (S, groups, b)
         self._mass = [
@@ -106,7 +135,7 @@ class CentersSolver(CenterKernel):
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
         ]
         if lams is None:
-            row_sums = [G.sum() / len(G) for G in self._grams(sigmas)]
+            row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)
         else:
             self.lams = np.tile(lams, (len(sigmas), 1))
@@ -118,7 +147,7 @@ class CentersSolver(CenterKernel):
     def scores(self, side: Side) -> FloatArray:
         """Hold-out scores times s, (S, L, folds * repeats)."""
         table = []
-        for level, gram in enumerate(self._grams(self.sigmas)):
+        for level, gram in enumerate(self.grams(self.sigmas)):
             splits = [
                 selection.split_means(sums[level], mass, self.folds.members)
                 for sums, mass in zip(self._sums, self._mass, strict=True)
@@ -135,12 +164,12 @@ class CentersSolver(CenterKernel):
         """The eigenbasis of one sigma's G with the means and spreads of both samples; kept once made."""
         if level not in self._spectra:
             sigma = self.sigmas[level : level + 1]
-            values, vectors = ridge.eigen(next(self._grams(sigma)))
+            values, vectors = ridge.eigen(next(self.grams(sigma)))
             means = [sums[level].sum(axis=0) @ vectors for sums in self._sums]
             parts = [self._features(sample, sigma) for sample in (self.x, self.y)]
             spreads = [
-                ridge.spread_of_mean(psi @ vectors, squares, mean)
-                for (psi, squares), mean in zip(parts, means, strict=True)
+                ridge.spread_of_mean(features @ vectors, squares, mean)
+                for (features, squares), mean in zip(parts, means, strict=True)
             ]
             shrinks = [1.0 - float(squares.sum()) for _, squares in parts]
             self._spectra[level] = ridge.Spectrum(values, *means, *spreads, *shrinks)
@@ -150,13 +179,13 @@ class CentersSolver(CenterKernel):
         """Features (k, b) of evenly spaced rows and squared weights (k,) scaled to the whole sample's sum."""
         step = -(-len(sample.rows) // _TRACE_ROWS)
         squares = np.square(sample.omega[::step])
-        squared = kernel.squared_distances(sample.rows[::step], self.centers, self.direct)
-        return next(kernel.features(squared, sigma)), squares * (np.square(sample.omega).sum() / squares.sum())
+        found = psi(sample.rows[::step], self.centers, float(sigma[0]), direct=self.direct, categories=self.categories)
+        return found, squares * (np.square(sample.omega).sum() / squares.sum())
 
     def coefficients(self, side: Side, model: tuple[int, int]) -> FloatArray:
         """theta times s, (b,) (E3)."""
         level, i = model
-        gram = next(self._grams(self.sigmas[level : level + 1]))
+        gram = next(self.grams(self.sigmas[level : level + 1]))
         return ridge.coefficients(gram, self.lams[level, i], self._h(side, level))
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
@@ -167,13 +196,13 @@ class CentersSolver(CenterKernel):
         """The curve with A + lam A^2 in place of A, times s, (k,)."""
         level, i = model
         theta = self.coefficients(side, model)
-        gram, lam = next(self._grams(self.sigmas[level : level + 1])), float(self.lams[level, i])
+        gram, lam = next(self.grams(self.sigmas[level : level + 1])), float(self.lams[level, i])
         return self._expand(model, theta + lam * ridge.coefficients(gram, lam, theta), points)
 
     def _expand(self, model: tuple[int, int], theta: FloatArray, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[model[0]])
-        direct = self.direct or kernel.needs_direct_differences(kernel.radius(points), sigma, points.shape[1])
-        return evaluate(points, self.centers, theta, sigma, direct=direct)
+        direct = self._direct(sigma, points)
+        return evaluate(points, self.centers, theta, sigma, direct=direct, categories=self.categories)
 
     def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model made rougher; lam follows G's mean row sum, so that it means the same filter."""

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from densdiff import checks
+from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
 from densdiff.errors import InputError, NotFittedError, NumericalError
@@ -14,7 +15,7 @@ from densdiff.estimators.centers import CentersSolver
 from densdiff.estimators.pairs import PairsSolver
 from densdiff.estimators.prepared import Prepared, prepare
 from densdiff.estimators.results import Band, DistanceResult
-from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Solver
+from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
 from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
 from densdiff.estimators.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
 
@@ -22,6 +23,7 @@ _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _LAM_RANGE = (1e-50, 1e50)
 _FEW_ROWS = 20
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
+Built = tuple[str, Solver, FloatArray | None]  # a solver's name, itself, its centers in the user's units
 
 
 def automatic_solver(d: int, rows: int) -> str:
@@ -116,7 +118,8 @@ class LSDD(BaseEstimator):
         """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
         before = dict(self.__dict__)
         try:
-            return self._fit(X, Y, weights_x, weights_y)
+            self.checked_grids()
+            return self.fit_pair(checks.pair(X, Y, weights_x, weights_y, categories=True))
         except Exception:  # a refused refit leaves the model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -149,33 +152,67 @@ class LSDD(BaseEstimator):
                 "use solver='pairs' or 'auto'"
             )
 
-    def _fit(self, X: Any, Y: Any, weights_x: Any, weights_y: Any) -> Self:
+    def fit_pair(self, pair: checks.Pair) -> Self:
+        """The same from samples that were checked before."""
         sigmas, lams = self.checked_grids()
-        pair = checks.pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=self.folds, random_state=self.random_state)
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self._data = data
         grid = data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1]
-        self.solver_, self._solver, centers = self._build(self._resolve_solver(), *grid, strict=self.solver != "auto")
+        built, (choice,) = self._searched_for([DIFFERENCE], self._resolve_solver(), *grid, strict=self.solver != "auto")
+        self.solver_, self._solver, centers = built
         if centers is not None:
             self.centers_ = centers
         self._searched = sigmas is None and lams is None
         self._both: Densities | None = None
-        self._store(choose(self._solver, DIFFERENCE, data.n_folds), data)
+        self._store(choice, data)
         return self
 
+    def _searched_for(
+        self, sides: list[Side], name: str, sigmas: FloatArray, lams: FloatArray | None, strict: bool
+    ) -> tuple[Built, list[Choice]]:
+        """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
+        found: list[tuple[float, float, Built, list[Choice]]] = []
+        for categories in self._data.smoothings():
+            built = self._build(name, sigmas, lams, strict, categories)
+            choices = [choose(built[1], side, self._data.n_folds) for side in sides]
+            log_scale = choices[0].log_scale
+            found.append(
+                (sum(float(each.fold_scores[each.chosen].mean()) for each in choices), log_scale, built, choices)
+            )
+        top = min(log_scale for _, log_scale, _, _ in found)
+        with np.errstate(under="ignore"):
+            best = min(found, key=lambda each: each[0] * np.exp(top - each[1]))
+        return best[2], best[3]
+
+    def chosen_for(self, side: Side) -> tuple[Solver, Choice]:
+        """The fitted solver and its choice for another curve; with categories, with a smoothing of its own."""
+        if not len(self._data.levels):
+            return self._solver, choose(self._solver, side, self._data.n_folds)
+        sigmas, lams = self.checked_grids()
+        grid = self._data.sigmas(sigmas), None if lams is None else np.unique(lams)[::-1]
+        built, (choice,) = self._searched_for([side], self.solver_, *grid, strict=False)
+        return built[1], choice
+
     def _resolve_solver(self) -> str:
+        if len(self._data.levels) and self.solver not in ("auto", "centers"):
+            raise InputError(f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
         if self.solver != "auto":
             self.check_columns(self._data.x.rows.shape[1])
             return self.solver
-        if self.centers is not None:
+        if self.centers is not None or len(self._data.levels):
             return "centers"
         return automatic_solver(self._data.x.rows.shape[1], len(self._data.x.rows) + len(self._data.y.rows))
 
     def _build(
-        self, name: str, sigmas: FloatArray, lams: FloatArray | None, strict: bool
-    ) -> tuple[str, Solver, FloatArray | None]:
+        self,
+        name: str,
+        sigmas: FloatArray,
+        lams: FloatArray | None,
+        strict: bool,
+        categories: Categories | None = None,
+    ) -> Built:
         """The solver taken, and its centers if it has any; not ``strict``, another replaces a grid that fails."""
         data = self._data
         if name == "spectral":
@@ -191,13 +228,15 @@ class LSDD(BaseEstimator):
         if name == "pairs":
             return name, PairsSolver(data.x, data.y, data.folds, sigmas, lams), None
         given = self.centers is not None
-        centers = checks.centers(self.centers, data.pair.names) if given else data.first_rows(self.n_centers)
+        names, levels = data.pair.names, data.pair.levels
+        centers = checks.centers(self.centers, names, levels) if given else data.first_rows(self.n_centers)
         inner = data.scaling.apply(centers)
-        return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams), centers
+        return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers
 
     def _single(self, sigma: float, lam: float) -> Solver:
         """The same solver with a single model, in inner units."""
-        return self._build(self.solver_, np.array([sigma]), np.array([lam]), strict=False)[1]
+        categories = self._solver.categories if isinstance(self._solver, CentersSolver) else None
+        return self._build(self.solver_, np.array([sigma]), np.array([lam]), strict=False, categories=categories)[1]
 
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
@@ -232,7 +271,8 @@ class LSDD(BaseEstimator):
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
         self._check_fitted()
-        inner = self._data.scaling.apply(checks.points(points, self.feature_names_))
+        rows = checks.points(points, self.feature_names_, levels=self._data.pair.levels)
+        inner = self._data.scaling.apply(rows)
         values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
         return from_log(values, self._log_factor)
 
@@ -240,13 +280,15 @@ class LSDD(BaseEstimator):
         """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
         self._check_fitted()
         level, simultaneous = checks.fraction(level, "level"), checks.flag(simultaneous, "simultaneous")
-        rows, data = checks.points(points, self.feature_names_), self._data
+        data = self._data
+        rows = checks.points(points, self.feature_names_, levels=data.pair.levels)
         inner = data.scaling.apply(rows)
         sigma, lam = band_model(self._solver, self._choice, inner.shape[1], self._densities())
         rough = self._single(sigma, lam)
         center, half = band(rough, data, inner, level, simultaneous)
         log_factor = -rough.log_scale(sigma) - data.scaling.log_volume
-        estimate = self.predict(rows)
+        values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
+        estimate = from_log(values, self._log_factor)
         return Band(
             points=rows,
             estimate=estimate,
@@ -319,7 +361,7 @@ class LSDD(BaseEstimator):
     def _solver_notes(self) -> list[str]:
         """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
         rows, d = len(self._data.x.rows) + len(self._data.y.rows), self._data.x.rows.shape[1]
-        if self.solver != "auto" or self.centers is not None or self.solver_ != "centers":
+        if self.solver != "auto" or self.centers is not None or self.solver_ != "centers" or len(self._data.levels):
             return []
         return [
             f"{rows} rows in {d} columns are too many for pairs, so {len(self.centers_)} centers were used; "
@@ -337,11 +379,13 @@ class LSDD(BaseEstimator):
     def _densities(self) -> Densities:
         """p and q with their own smoothing, from the data's own range of models; kept once made."""
         if self._both is None:
-            solver = self._solver
-            if not self._searched:
-                _, solver, _ = self._build(self.solver_, self._data.ladder(), None, strict=False)
-            of_x, of_y = (choose(solver, side, self._data.n_folds) for side in (DENSITY_X, DENSITY_Y))
-            self._both = Densities(solver, (of_x, of_y))
+            sides = [DENSITY_X, DENSITY_Y]
+            if self._searched and not len(self._data.levels):
+                solver, choices = self._solver, [choose(self._solver, side, self._data.n_folds) for side in sides]
+            else:
+                built, choices = self._searched_for(sides, self.solver_, self._data.ladder(), None, strict=False)
+                solver = built[1]
+            self._both = Densities(solver, (choices[0], choices[1]))
         return self._both
 
     def _norms(self, densities: Densities) -> tuple[float, float]:

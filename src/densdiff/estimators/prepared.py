@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff import checks
 from densdiff.core import kernel, selection
@@ -10,6 +11,7 @@ from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
 from densdiff.errors import InputError
 
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
+SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
 _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
 
 
@@ -17,7 +19,7 @@ _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair dis
 class Sample:
     """One sample in inner units, with row weights that sum to 1."""
 
-    rows: FloatArray  # (n, d)
+    rows: FloatArray  # (n, d), codes of categories last
     omega: FloatArray  # (n,); one broadcast number without weights
 
 
@@ -35,6 +37,28 @@ class Prepared:
     folds: selection.Folds
     notes: tuple[str, ...]
 
+    @property
+    def levels(self) -> npt.NDArray[np.intp]:
+        """How many levels each column of categories has; these are the last columns of the rows, (c,)."""
+        found = [self.pair.levels[j] for j in self.scaling.keep] if self.pair.levels else []
+        return np.array([len(of) for of in found if of is not None and len(of) > 1], dtype=np.intp)
+
+    def numbers(self, rows: FloatArray) -> FloatArray:
+        """The columns that are no categories."""
+        return rows[:, : rows.shape[1] - len(self.levels)]
+
+    def smoothings(self) -> list[kernel.Categories | None]:
+        """The kernels of the categories to search; None without categories."""
+        return [kernel.Categories(self.levels, t) for t in SMOOTHINGS] if len(self.levels) else [None]
+
+    def tied_categories(self) -> kernel.Categories | None:
+        """Unequal levels as far apart as two rows differ in a column of numbers, for tests: no look at the labels."""
+        if not len(self.levels):
+            return None
+        codes = kernel.Categories(self.levels).split(self.pooled_rows)[1].astype(np.intp)
+        equal = [np.square(np.bincount(column) / len(column)).sum() for column in codes.T]
+        return kernel.Categories(self.levels, apart=2.0 / (1.0 - np.array(equal)))
+
     def first_rows(self, count: int) -> FloatArray:
         """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
 
@@ -51,7 +75,7 @@ class Prepared:
 
     def ladder(self) -> FloatArray:
         """The sigmas to search, in inner units, widest first."""
-        return kernel.sigma_ladder(self.scaling.apply(self.first_rows(_LADDER_ROWS)))
+        return kernel.sigma_ladder(np.unique(self.numbers(self.scaling.apply(self.first_rows(_LADDER_ROWS))), axis=0))
 
     @property
     def pooled_rows(self) -> FloatArray:
@@ -60,7 +84,7 @@ class Prepared:
 
     def pooled_ladder(self) -> FloatArray:
         """The same from pooled rows drawn whatever their labels, for tests."""
-        rows = self.pooled_rows
+        rows = self.numbers(self.pooled_rows)
         return kernel.sigma_ladder(np.unique(rows[selection.draw_rows(self.seed, len(rows), _LADDER_ROWS)], axis=0))
 
     def sigmas(self, grid: FloatArray | None) -> FloatArray:
@@ -82,7 +106,8 @@ def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: o
     seed = checks.seed(random_state)
     given, pair = pair, pair if pair.copies == 1 else _merged(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
-    scaling, inner_x, inner_y = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize)
+    codes = np.array([of is not None for of in pair.levels]) if pair.levels else None
+    scaling, inner_x, inner_y = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize, codes)
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:

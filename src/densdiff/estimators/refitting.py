@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from densdiff.core import kliep, pairs, ridge, selection
-from densdiff.core.kernel import features, gram, needs_direct_differences, radius, squared_distances
+from densdiff.core.kernel import features, needs_direct_differences, radius, squared_distances
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.pairs import pair_places
@@ -131,10 +131,7 @@ def refitted_centers(
         groups = folds_of(labels, dealt.groups_x, dealt.groups_y)
         member = [(groups == g) / sizes[g >= folds] for g in range(2 * folds)]  # each (k, N)
         scores = np.empty((len(sigmas), len(grids[0]), len(labels)))
-        squared = squared_distances(rows, of.centers, of.direct)
-        for level, (psi, G) in enumerate(
-            zip(features(squared, sigmas), gram(of.centers, sigmas, of.direct), strict=True)
-        ):
+        for level, (psi, G) in enumerate(zip(of.ladder(sigmas, rows), of.grams(sigmas), strict=True)):
             sums = np.array([part @ psi for part in member])  # (groups, k, b)
             scores[level] = _fold_scores(sums, masses, dealt.members, G, grids[level], folds)
             scores[level] *= np.exp(of.log_scale(float(sigmas[-1])) - of.log_scale(float(sigmas[level])))

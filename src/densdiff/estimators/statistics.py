@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.distance import pdist
 
 from densdiff.core import grid, resample, selection
+from densdiff.core.kernel import Categories
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.centers import CenterKernel
@@ -52,9 +53,10 @@ class Statistics(Protocol):
         """(k, M) for labels (k, N)."""
 
 
-def spread_sigmas(rows: FloatArray, seed: int) -> FloatArray:
+def spread_sigmas(rows: FloatArray, seed: int, categories: Categories | None = None) -> FloatArray:
     """The sigmas that "aggregate" combines, widest first: none so narrow that hardly any row has another one near."""
-    distances = pdist(rows[selection.draw_rows(seed, len(rows), _MEDIAN_ROWS)])
+    some = rows[selection.draw_rows(seed, len(rows), _MEDIAN_ROWS)]
+    distances = pdist(some if categories is None else categories.embedded(some))
     positive = distances[distances > 0]
     if len(positive) == 0:
         return np.ones(1)

@@ -113,7 +113,7 @@ def two_sample_test(
     estimator = clone(checked(LSDD() if model is None else model))
     if estimator.random_state is None:
         estimator.random_state = random_state
-    pair = checks.pair(X, Y)
+    pair = checks.pair(X, Y, categories=isinstance(estimator, LSDD))
     groups = None if blocks is None else checks.blocks(blocks, len(pair.x), len(pair.y))
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
