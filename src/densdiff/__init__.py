@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from densdiff.estimators.results import Band, DistanceResult
     from densdiff.questions.changes import ChangesResult, detect_changes
     from densdiff.questions.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
+    from densdiff.questions.compare import (
+        ColumnDifference,
+        Comparison,
+        MissingDifference,
+        PairDifference,
+        RegionDifference,
+        compare,
+    )
     from densdiff.questions.distance import l2_distance
     from densdiff.questions.monitor import ChangeMonitor, MonitorStep
     from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
@@ -37,19 +45,25 @@ __all__ = [
     "ChangesResult",
     "ClassBalance",
     "ClassBalanceResult",
+    "ColumnDifference",
+    "Comparison",
     "DensDiffError",
     "DensDiffWarning",
     "DistanceResult",
     "InputError",
     "KDEDifference",
     "LeastSquaresClassifier",
+    "MissingDifference",
     "MissingExtraError",
     "MonitorStep",
     "NotFittedError",
     "NumericalError",
+    "PairDifference",
     "PriorShiftClassifier",
+    "RegionDifference",
     "TwoSampleResult",
     "__version__",
+    "compare",
     "datasets",
     "detect_changes",
     "l2_distance",
@@ -71,6 +85,12 @@ _HOME = {
     "l2_distance": "questions.distance",
     "TwoSampleResult": "questions.two_sample",
     "two_sample_test": "questions.two_sample",
+    "ColumnDifference": "questions.compare",
+    "Comparison": "questions.compare",
+    "MissingDifference": "questions.compare",
+    "PairDifference": "questions.compare",
+    "RegionDifference": "questions.compare",
+    "compare": "questions.compare",
     "ChangesResult": "questions.changes",
     "detect_changes": "questions.changes",
     "ChangeMonitor": "questions.monitor",

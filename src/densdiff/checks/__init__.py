@@ -18,13 +18,14 @@ from densdiff.checks.parameters import (
 )
 from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
-from densdiff.checks.wording import came, listed, shown, warn
+from densdiff.checks.wording import bare, came, listed, shown, warn
 
 __all__ = [
     "Compared",
     "LabelledRows",
     "Pair",
     "Series",
+    "bare",
     "blocks",
     "came",
     "centers",

@@ -76,6 +76,11 @@ def _check(column: Column, label: str) -> None:
     """Refuse missing values, and text that is nearly all numbers."""
     if column.kind == "text" and nearly_numbers(column.values):
         raise InputError(refusal(column, label, ""))
+    missing_refused(column, label)
+
+
+def missing_refused(column: Column, label: str) -> None:
+    """An error that tells how many values are missing, if any are."""
     missing = missing_values(column)
     if missing.any():
         one = missing.sum() == 1

@@ -43,6 +43,10 @@ class Compared:
         a, b = _rows(self.a, rows_a), _rows(self.b, rows_b)
         return paired(self.names, a, b, self.levels if any(self.levels) else (), list(self.notes))
 
+    def some(self, rows_a: Any, rows_b: Any) -> "Compared":
+        """The same with these rows only."""
+        return replace(self, a=_rows(self.a, rows_a), b=_rows(self.b, rows_b))
+
     def single(self, j: int) -> Pair:
         """One column as a pair."""
         levels = (self.levels[j],) if self.levels[j] is not None else ()

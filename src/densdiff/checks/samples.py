@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.checks.categories import Levels, coded, codes_of
+from densdiff.checks.categories import Levels, coded, codes_of, is_category, missing_refused
 from densdiff.checks.parameters import label_codes
 from densdiff.checks.tables import Table, floats, table_of
 from densdiff.checks.wording import capped, listed, shown, warn
@@ -125,9 +125,14 @@ def matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Tabl
 
 
 def _located(
-    data: Any, names: tuple[str, ...], where: str, notes: list[str], levels: tuple[Levels, ...] = ()
+    data: Any,
+    names: tuple[str, ...],
+    where: str,
+    notes: list[str],
+    levels: tuple[Levels, ...] = (),
+    known: bool = True,
 ) -> FloatArray:
-    """Rows in the columns of a fitted model."""
+    """Rows in the columns of a fitted model; unless all levels must be ``known``, another one has the code -1."""
     table = table_of(data, where)
     d = len(names)
     unnamed = names == _numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
@@ -141,7 +146,9 @@ def _located(
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
         needed = f"{d} columns are" if d > 1 else "1 column is"
         raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
-    return floats(_known(table, names, levels) if any(levels) else table, names, notes)
+    if any(levels):
+        table = _known(table, names, levels) if known else _perhaps_known(table, names, levels, notes)
+    return floats(table, names, notes)
 
 
 def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
@@ -156,6 +163,26 @@ def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> 
             got = f"{shown(columns[j].values[row])} at row {row}"
             raise InputError(f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}")
         columns[j] = replace(columns[j], values=codes, kind="numbers")
+    return replace(table, columns=columns)
+
+
+def _perhaps_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...], notes: list[str]) -> Table:
+    """The same where another level is no obstacle: it has the code -1 and is warned of."""
+    columns = list(table.columns)
+    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
+        if of is None:
+            continue
+        label, values = f"column {shown(name)} of {table.where}", columns[j].values
+        missing_refused(columns[j], label)
+        if not is_category([columns[j]]):
+            got = f"{columns[j].kind} (in X: categories), first {shown(values[columns[j].row])} at row {columns[j].row}"
+            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}")
+        codes = codes_of(values, of)
+        if (unseen := np.isnan(codes)).any():
+            others = listed(sorted({str(value) for value in values[unseen].tolist()}))
+            rows = f"{unseen.sum()} of {len(codes)} rows"
+            warn(f"{label} holds {others} in {rows}, which the fit never saw; those rows have no level there", notes)
+        columns[j] = replace(columns[j], values=np.where(unseen, -1.0, codes), kind="numbers")
     return replace(table, columns=columns)
 
 
@@ -267,10 +294,11 @@ class LabelledRows:
     classes: npt.NDArray[Any]  # (K,)
     names: tuple[str, ...]
     notes: tuple[str, ...]
+    levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
 
 
-def labelled(X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
-    """A table and its labels, at least two classes among them.
+def labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: bool = False) -> LabelledRows:
+    """A table and its labels, at least two classes among them; categories are treated as in `pair`.
 
     Examples
     --------
@@ -294,18 +322,25 @@ def labelled(X: Any, y: Any, sample_weight: Any = None) -> LabelledRows:
     if len(classes) < 2:
         raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
     names = table.names or _numbered(len(table.columns))
+    levels: tuple[Levels, ...] = ()
+    if categories:
+        names, (table,), levels = coded([table], names, notes)
     rows = floats(table, names, notes)
     weights = np.ones(len(rows))
     if sample_weight is not None:
         weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
     kept = weights > 0
     kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
-    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes))
+    known = levels if any(levels) else ()
+    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes), known)
 
 
-def new_rows(data: Any, names: tuple[str, ...], notes: list[str]) -> FloatArray:
-    """Unlabelled rows (m, d) in the columns of a fitted model, at least two; what is odd about them goes to notes."""
-    found = _located(data, names, "X_new", notes)
+def new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: tuple[Levels, ...] = ()) -> FloatArray:
+    """Unlabelled rows (m, d) in the columns of a fitted model, at least two; what is odd about them goes to notes.
+
+    Levels the fit never saw have the code -1.
+    """
+    found = _located(data, names, "X_new", notes, levels, known=False)
     if len(found) < 2:
         raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
     return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]

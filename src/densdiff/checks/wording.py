@@ -39,6 +39,12 @@ def shown(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:60]}..{text[-10:]}"
 
 
+def bare(name: str) -> str:
+    """A name within a sentence: without quotes where nothing in it could mislead."""
+    text = shown(name)
+    return text[1:-1] if text[1:-1] == name else text
+
+
 def listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(shown, names[:_SHOWN])) + more

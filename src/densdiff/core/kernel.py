@@ -157,7 +157,7 @@ class Categories:
         return _unequal_product(a, b, self.ratios(sigma))
 
     def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
-        """The factor of G: sums over levels of two kernels' product, divided by `log_scale`'s; for each sigma, (b, b)."""
+        """The factor of G for each sigma: sums over levels of a product of kernels over that of `log_scale`, (b, b)."""
         last, found = np.empty(0), np.empty((0, 0))
         more = self.levels - 1.0
         for r in map(self.ratios, sigmas):

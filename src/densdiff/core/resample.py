@@ -149,6 +149,33 @@ def share_at_least(table: FloatArray) -> float:
     return _at_least(table, float(table[0])) / len(table)
 
 
+def step_down(values: FloatArray) -> FloatArray:
+    """Adjusted p-values of several tests from shared relabellings (Westfall and Young), (d,).
+
+    ``values`` is (k, d), the data first. Cube roots of quadratic statistics are nearly normal, so that standardized
+    ones have tails alike and the largest of them is no one's own.
+    """
+    roots = np.cbrt(values)
+    deviation = roots.std(axis=0)
+    flat = deviation <= 1e-12 * np.abs(roots).max(axis=0, initial=0.0)
+    scores = np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
+    order = np.argsort(-scores[0], kind="stable")
+    found, least = np.empty(len(order)), 0.0
+    for k, j in enumerate(order):
+        highest = scores[:, order[k:]].max(axis=1)
+        own = pvalue(float(scores[0, j]), highest[1:])
+        found[j] = least = max(least, own)
+    return found
+
+
+def holm(pvalues: FloatArray) -> FloatArray:
+    """Adjusted p-values that hold whatever the dependence of the tests, (d,)."""
+    order = np.argsort(pvalues, kind="stable")
+    found = np.empty(len(pvalues))
+    found[order] = np.minimum(1.0, np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1)))
+    return found
+
+
 def largest_standardized(table: FloatArray) -> tuple[FloatArray, int]:
     """The largest of several standardized statistics for each relabelling, and which it is for the first, the data.
 

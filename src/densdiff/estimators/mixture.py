@@ -16,7 +16,7 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core import kernel, metric
 from densdiff.core.least_squares import KernelRidge
-from densdiff.core.scaling import FloatArray
+from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
 from densdiff.errors import DensDiffWarning
 from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
@@ -30,6 +30,7 @@ LEAST_SCORE = 0.01  # a class no row is denied: least squares scores may be nega
 LIKELIHOOD = 2.0 / 3.0  # of the answer; the rest is the nearest mixture
 FOLDS = 5
 MOST_ROWS = 2000  # labelled rows that are used: the kernel between them is held in memory
+_CONSTANT = 1e-12  # a variance of shares that is rounding
 _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and lam
 _BLOCK = 1 << 20  # entries of a kernel block
 
@@ -69,6 +70,27 @@ class Matched:
     moments: Callable[[], Moments] | None
     n_centers: int | None = None
     notes: tuple[str, ...] = ()
+
+
+def encoded(rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int], standardize: bool) -> FloatArray:
+    """Rows, then new ones, with a column for each level of a category, (n + m, d').
+
+    ``levels`` says how many each column has, 0 for numbers. The columns of one category have a variance of 1 together,
+    as a standardized column of numbers has. ``omega`` sums to 1; a code of -1 is no level, zeros in all columns.
+    """
+    codes = np.array(levels) > 0
+    numbers = np.concatenate([rows, new])[:, ~codes]
+    if standardize and not codes.all():
+        even = np.broadcast_to(1.0 / len(new), len(new))
+        numbers = np.concatenate(pooled_scaling(rows[:, ~codes], new[:, ~codes], omega, even, True)[1:])
+    weights = np.concatenate([len(rows) * omega, np.ones(len(new))]) / len(numbers)
+    parts = [numbers]
+    for column, count in zip(np.concatenate([rows, new]).T, levels, strict=True):
+        hot = np.equal.outer(column, np.arange(count)).astype(np.float64)
+        shares = weights @ hot
+        variance = float(shares @ (1.0 - shares))
+        parts.append(hot / np.sqrt(variance) if variance > _CONSTANT else hot)
+    return np.hstack(parts)
 
 
 class LearnedKernel:

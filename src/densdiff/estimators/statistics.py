@@ -195,8 +195,8 @@ class CellStatistics:
         self.data, self.models, self.log_scales = data, models, np.zeros(len(models))
         sigmas = np.array([sigma for sigma, _ in models])
         samples = [data.x.rows, data.y.rows]
-        axes, _ = grid.plan(samples, sigmas, min(lam for _, lam in models), 2)
-        self.cells = resample.occupied_cells(samples, axes, _CELL * float(sigmas.min()))
+        self.axes, _ = grid.plan(samples, sigmas, min(lam for _, lam in models), 2)
+        self.cells = resample.occupied_cells(samples, self.axes, _CELL * float(sigmas.min()))
 
     def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""

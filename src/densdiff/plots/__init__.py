@@ -5,9 +5,10 @@ backend or other global setting changes.
 """
 
 from densdiff.plots.changes import plot_changes
+from densdiff.plots.comparison import plot_comparison
 from densdiff.plots.difference import plot_difference
 from densdiff.plots.mixture import plot_mixture
 from densdiff.plots.monitor import plot_monitor
 from densdiff.plots.null import plot_null
 
-__all__ = ["plot_changes", "plot_difference", "plot_mixture", "plot_monitor", "plot_null"]
+__all__ = ["plot_changes", "plot_comparison", "plot_difference", "plot_mixture", "plot_monitor", "plot_null"]

@@ -1,7 +1,7 @@
 """What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from densdiff.core.simplex import Moments
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd
+from densdiff.estimators.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd, encoded
 from densdiff.estimators.results import Receipt
 
 _APART = 2.0  # standard errors by which the scores of two classes must differ
@@ -64,7 +64,9 @@ class ClassBalanceResult(Receipt):
 class ClassBalance(BaseEstimator):
     """Estimate the class balance of unlabelled samples from labelled rows.
 
-    Assumes that each class looks the same in both samples and only the shares differ.
+    Assumes that each class looks the same in both samples and only the shares differ. Columns of text, categories and
+    booleans become one column for each level seen in ``fit``, together as wide as one standardized column of numbers; a
+    level that only new rows have is warned of and counts as none.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class ClassBalance(BaseEstimator):
     ----------
     classes_ : array of shape (K,)
     samples_ : tuple of arrays of shape (n_c, d)
-        The labelled rows of each class.
+        The labelled rows of each class; a category is the number of its level among the sorted ones.
     n_features_in_, feature_names_, seed_
 
     Examples
@@ -105,7 +107,7 @@ class ClassBalance(BaseEstimator):
             if isinstance(self.model, type):
                 got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
             raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
-        data, weighted = checks.labelled(X, y, sample_weight), sample_weight is not None
+        data, weighted = checks.labelled(X, y, sample_weight, categories=True), sample_weight is not None
         counts = np.bincount(data.codes, minlength=len(data.classes))
         if counts.min() < 2:
             label = checks.shown(data.classes[counts.argmin()])
@@ -180,20 +182,31 @@ class ClassBalance(BaseEstimator):
 
     def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, int]:
         data = self._fitted()
-        new = checks.new_rows(X_new, self.feature_names_, notes)
+        new = checks.new_rows(X_new, self.feature_names_, notes, data.levels)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
-        given = Labelled(data.rows, data.codes, omega)
-        if isinstance(self.model, LSDD):
-            return by_lsdd(clone(self.model).set_params(random_state=self.seed_), given, new), len(new)
-        if isinstance(self.model, KDEDifference):
-            return by_kde(clone(self.model).set_params(random_state=self.seed_), given, new), len(new)
-        if self.n_features_in_ > len(data.rows) + len(new):
-            shapes = f"{self.n_features_in_} columns but only {len(data.rows)} labelled and {len(new)} new rows"
+        shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
+        if model is not None:
+            model = clone(model).set_params(random_state=self.seed_)
+        if self.n_features_in_ > len(rows) + len(new) and model is None:
+            shapes = f"{self.n_features_in_} columns but only {len(rows)} labelled and {len(new)} new rows"
             checks.warn(f"{shapes}: are rows and columns swapped?", notes)
-        even = np.broadcast_to(1.0 / len(new), len(new))
-        _, rows, inner = pooled_scaling(data.rows, new, data.weights / data.weights.sum(), even, True)
-        mixture = LearnedMixture(Labelled(rows, data.codes, omega), inner, self.seed_)
-        return mixture.matched(), len(new)
+        if data.levels:
+            standardize = model is None or checks.flag(model.standardize, "standardize")
+            counts = [len(of or ()) for of in data.levels]
+            rows, new = np.split(encoded(rows, new, shares, counts, standardize), [len(rows)])
+            model = model if model is None else model.set_params(standardize=False)
+        elif model is None:
+            even = np.broadcast_to(1.0 / len(new), len(new))
+            _, rows, new = pooled_scaling(rows, new, shares, even, True)
+        given = Labelled(rows, data.codes, omega)
+        if isinstance(model, LSDD):
+            found = by_lsdd(model, given, new)
+            if data.levels:  # what is said of columns is said of encoded ones, which nobody gave
+                found = replace(found, notes=tuple(note for note in found.notes if "column" not in note))
+            return found, len(new)
+        if isinstance(model, KDEDifference):
+            return by_kde(model, given, new), len(new)
+        return LearnedMixture(given, new, self.seed_).matched(), len(new)
 
 
 def _thinned(data: checks.LabelledRows, seed: int) -> checks.LabelledRows:
@@ -207,8 +220,8 @@ def _thinned(data: checks.LabelledRows, seed: int) -> checks.LabelledRows:
         own = np.flatnonzero(data.codes == code)
         kept[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
     note = f"{kept.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
-    return checks.LabelledRows(
-        data.rows[kept], data.codes[kept], data.weights[kept], data.classes, data.names, (*data.notes, note)
+    return replace(
+        data, rows=data.rows[kept], codes=data.codes[kept], weights=data.weights[kept], notes=(*data.notes, note)
     )
 
 

@@ -13,6 +13,8 @@ from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.errors import InputError
+from densdiff.estimators.kde import KDEDifference
+from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, prepare
 from densdiff.estimators.results import Receipt
@@ -115,6 +117,18 @@ def two_sample_test(
         estimator.random_state = random_state
     pair = checks.pair(X, Y, categories=isinstance(estimator, LSDD))
     groups = None if blocks is None else checks.blocks(blocks, len(pair.x), len(pair.y))
+    return pair_test(estimator, pair, n_permutations, tuning, null, groups)
+
+
+def pair_test(
+    estimator: LSDD | KDEDifference | KLIEP,
+    pair: checks.Pair,
+    n_permutations: int,
+    tuning: str = "aggregate",
+    null: str = "auto",
+    groups: npt.NDArray[np.intp] | None = None,
+) -> TwoSampleResult:
+    """The test of samples that were checked before."""
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
         raise InputError("every row occurs several times, which blocks cannot tell apart; remove the copies first")

@@ -1,0 +1,129 @@
+"""Regions in terms of the columns with more or fewer rows of B than of A, found on one half, tested on the other.
+
+The k-th rule must differ twice in the test half: in all rows, and within the strata that the rules before it make, so
+that a consequence of an earlier rule is not reported again. Its p-value is the larger of the two, each exact given the
+margins (Fisher's test; with strata a sum of independent hypergeometric counts).
+"""
+
+from dataclasses import dataclass
+from math import erfc, floor, sqrt
+
+import numpy as np
+from scipy.special import gammaln, ndtri
+
+from densdiff.core.rule_search import search_rules
+from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, holds, strata_of
+from densdiff.core.scaling import FloatArray
+
+__all__ = ["Condition", "Region", "Rule", "find_regions", "holds"]
+
+_LEAST = 40  # rows
+_SEARCHED = 20_000  # rows searched at most; all of the other half are tested
+_EXACT = 2500.0  # variance of a count up to which its law is written out; beyond it is normal to 2 %
+_REACH = 40.0  # deviations written out
+_TIE = 1e-7
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rule and how often it holds in the test half.
+
+    ``interval`` is Newcombe's for share_b - share_a, simultaneous over the rules tested; ``pvalue`` is adjusted for
+    their number (Holm).
+    """
+
+    rule: Rule
+    count_a: int
+    count_b: int
+    share_a: float
+    share_b: float
+    interval: tuple[float, float]
+    pvalue: float
+
+
+def find_regions(
+    rows: FloatArray, in_b: BoolArray, n_levels: IntArray, alpha: float, random: np.random.Generator, most: int = 5
+) -> list[Region]:
+    """Regions whose adjusted p is at most alpha; the one with the largest difference in deviations first."""
+    orders = [random.permutation(np.flatnonzero(in_b == side)) for side in (False, True)]
+    if len(rows) < _LEAST or min(map(len, orders)) < 2:
+        return []
+    searched = np.concatenate([order[: len(order) // 2][: _SEARCHED // 2] for order in orders])
+    tested = np.concatenate([order[len(order) // 2 :] for order in orders])
+    rules = search_rules(rows[searched], in_b[searched], n_levels, most)
+    if not rules:
+        return []
+    return _confirmed(rules, rows[tested], in_b[tested], alpha)
+
+
+def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[Region]:
+    pvalues, deviations = np.empty(len(rules)), np.empty(len(rules))
+    held = [holds(rule, rows) for rule in rules]
+    for k, found in enumerate(held):
+        overall, deviations[k] = conditional_test(found, in_b, np.zeros(len(rows), dtype=np.intp))
+        pvalues[k], within = conditional_test(found, in_b, strata_of(rules[:k], rows))
+        pvalues[k] = max(overall, pvalues[k]) if deviations[k] * within > 0 else 1.0
+    adjusted = holm(pvalues)
+    sizes = np.array([np.sum(~in_b), np.sum(in_b)])
+    regions = []
+    for k in np.argsort(-np.abs(deviations), kind="stable"):
+        if adjusted[k] > alpha:
+            continue
+        a, b = int(np.sum(held[k] & ~in_b)), int(np.sum(held[k] & in_b))
+        interval = newcombe(np.array([a, b]), sizes, alpha / len(rules))
+        regions.append(Region(rules[k], a, b, a / int(sizes[0]), b / int(sizes[1]), interval, float(adjusted[k])))
+    return regions
+
+
+def conditional_test(found: BoolArray, in_b: BoolArray, stratum: IntArray) -> tuple[float, float]:
+    """Two-sided p of the number of rows of B in a rule given the margins of each stratum, and its deviation z."""
+    strata = int(stratum.max(initial=0)) + 1
+    total = np.bincount(stratum, minlength=strata)
+    drawn = np.bincount(stratum[found], minlength=strata)
+    of_b = np.bincount(stratum[in_b], minlength=strata)
+    mean = drawn * of_b / np.maximum(total, 1)
+    variance = mean * (total - of_b) * (total - drawn) / np.maximum(total, 1) / np.maximum(total - 1, 1)
+    excess, spread = np.sum(found & in_b) - mean.sum(), variance.sum()
+    if spread == 0:
+        return 1.0, 0.0
+    z = float(excess / sqrt(spread))
+    if spread > _EXACT:
+        return erfc(max(abs(excess) - 0.5, 0.0) / sqrt(2 * spread)), z
+    first, law = 0, np.ones(1)
+    for k in range(strata):
+        low, part = _hypergeometric(
+            int(total[k]), int(of_b[k]), int(drawn[k]), mean[k], _REACH * (sqrt(variance[k]) + 1)
+        )
+        first, law = first + low, np.convolve(law, part)
+    place = int(np.sum(found & in_b)) - first
+    if not 0 <= place < len(law):
+        return 0.0, z
+    return min(1.0, float(law[law <= law[place] * (1 + _TIE)].sum())), z
+
+
+def _hypergeometric(total: int, good: int, drawn: int, mean: float, reach: float) -> tuple[int, FloatArray]:
+    """Probabilities of the counts within `reach` of the mean, and the first of these counts."""
+    low = max(0, good + drawn - total, floor(mean - reach))
+    k = np.arange(low, min(good, drawn, floor(mean + reach) + 1) + 1)
+    logs = -gammaln(k + 1) - gammaln(good - k + 1) - gammaln(drawn - k + 1) - gammaln(total - good - drawn + k + 1)
+    law = np.exp(logs - logs.max())
+    return low, law / law.sum()
+
+
+def holm(pvalues: FloatArray) -> FloatArray:
+    """P-values adjusted for their number, step by step from the smallest."""
+    order = np.argsort(pvalues, kind="stable")
+    adjusted = np.empty(len(pvalues))
+    steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def newcombe(counts: IntArray, sizes: IntArray, alpha: float) -> tuple[float, float]:
+    """Hybrid score interval of the second share less the first."""
+    share, square = counts / sizes, float(ndtri(alpha / 2)) ** 2
+    middle = (counts + square / 2) / (sizes + square)
+    half = np.sqrt(square * (counts * (1 - share) + square / 4)) / (sizes + square)  # Wilson's interval of each
+    below, above = share - (middle - half), middle + half - share
+    gap = share[1] - share[0]
+    return float(gap - np.hypot(below[1], above[0])), float(gap + np.hypot(above[1], below[0]))

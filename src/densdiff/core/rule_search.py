@@ -1,0 +1,384 @@
+"""The search for rules that hold more often in one sample than in the other.
+
+A rule is judged by z, its difference of shares in deviations, and by its gain: z^2 / 2 less the logarithm of the number
+of rules that could have been said as shortly. Rows for which the same earlier rules hold are a stratum, and z compares
+within strata (Mantel and Haenszel): what an earlier rule implies has z = 0, while a difference in other columns keeps
+all of its rows.
+
+A search begins with the best condition of each column and with the best two of each pair of columns, chooses each
+condition anew given the others, adds a further one while the gain grows, and leaves out what does not pay.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from math import comb, inf, log
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, shortest_between, strata_of
+from densdiff.core.scaling import FloatArray
+
+_LONGEST = 3  # conditions of a rule
+_BINS = 64
+_COARSE = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95])  # cuts tried in all pairs of columns
+_COARSE_LEVELS = 10
+_SINGLES, _PAIRS = 5, 10  # columns, and pairs of columns, that rules begin with
+_GROWN = 4  # of these, how many are tried with a further condition
+_SET = 8  # levels of a set, or levels left out of it, at most
+_CHOICES = 30.0  # what a threshold costs: the logarithm of this, or of the number of cuts and sides if smaller
+_EARNS, _EARNS_MORE = 1.1, 0.75  # a condition or a bound must raise z by this factor and by as much
+_SHORT, _LONG = 2, 3.0  # parts of a rule, bounds or levels, beyond which each costs as much more
+_LEAST_ROWS, _LEAST_SHARE = 10, 0.01
+_LARGEST = 0.6  # share of rows
+_LEAST_Z = 3.0
+_SWEEPS = 2
+_LEFT = 0.25  # share of rows outside all rules below which the search ends
+_COLUMNS = 128  # looked at: those that differ most by themselves
+_ROUNDING = 1e-9
+
+_Draft = dict[int, BoolArray]  # column -> which of its bins are meant; bins of numbers are a run
+
+
+def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: int) -> list[Rule]:
+    """Rules one after another, each the best one given those before; at most `most`."""
+    if rows.shape[1] > _COLUMNS:
+        kept = _most_different(rows, in_b, n_levels)
+        found = search_rules(rows[:, kept], in_b, n_levels[kept], most)
+        return [tuple(replace(condition, column=int(kept[condition.column])) for condition in rule) for rule in found]
+    table = _Table.of(rows, in_b, n_levels)
+    rules: list[Rule] = []
+    while len(rules) < most:
+        draft = _Search(table, strata_of(rules, rows)).best()
+        if draft is None:
+            break
+        rules.append(_in_words(draft, table, rows))
+    return rules
+
+
+def _most_different(rows: FloatArray, in_b: BoolArray, n_levels: IntArray) -> IntArray:
+    gains = []
+    for j in range(rows.shape[1]):
+        table = _Table.of(rows[:, [j]], in_b, n_levels[[j]])
+        gains.append(_Search(table, np.zeros(len(rows), dtype=np.intp)).scan({}, 0)[0])
+    return np.sort(np.argsort(-np.array(gains), kind="stable")[:_COLUMNS])
+
+
+@dataclass(frozen=True)
+class _Table:
+    """Rows as bins: numbers between quantiles, or a bin for each value if there are few; levels as they are."""
+
+    codes: IntArray  # (d, n)
+    cuts: list[FloatArray | None]  # upper ends of all bins but the last; None for categories
+    sizes: IntArray  # (d,) bins
+    in_b: BoolArray
+    marks: npt.NDArray[np.float32]  # (q, n) simple conditions, 0 or 1
+    marked: list[tuple[int, BoolArray]]  # their columns and bins
+
+    @classmethod
+    def of(cls, rows: FloatArray, in_b: BoolArray, n_levels: IntArray) -> "_Table":
+        n, d = rows.shape
+        codes, cuts, sizes = np.empty((d, n), dtype=np.intp), [], np.empty(d, dtype=np.intp)
+        marked: list[tuple[int, BoolArray]] = []
+        for j in range(d):
+            cut = None if n_levels[j] else _cuts(rows[:, j])
+            codes[j] = rows[:, j] if cut is None else np.searchsorted(cut, rows[:, j])
+            cuts.append(cut)
+            sizes[j] = n_levels[j] if cut is None else len(cut) + 1
+            bins, counts = np.arange(sizes[j]), np.bincount(codes[j], minlength=sizes[j])
+            if cut is None:
+                frequent = np.argsort(-counts, kind="stable")[:_COARSE_LEVELS]
+                marked += [(j, bins == level) for level in frequent if 0 < counts[level] < n]
+            else:
+                starts = 1 + np.searchsorted(np.cumsum(counts)[:-1], n * _COARSE)
+                marked += [(j, bins >= start) for start in np.unique(starts[starts < sizes[j]])]
+        marks = np.empty((len(marked), n), dtype=np.float32)
+        for mark, (j, member) in zip(marks, marked, strict=True):
+            mark[:] = member[codes[j]]
+        return cls(codes, cuts, sizes, in_b, marks, marked)
+
+    def cost(self, column: int, member: BoolArray) -> float:
+        size, count = int(self.sizes[column]), int(member.sum())
+        if self.cuts[column] is None:
+            return _set_cost(size, count)
+        return (2 - int(member[0]) - int(member[-1])) * log(min(2.0 * (size - 1), _CHOICES))
+
+    def parts(self, column: int, member: BoolArray) -> int:
+        """Bounds or levels to name."""
+        if self.cuts[column] is None:
+            return min(int(member.sum()), int((~member).sum()))
+        return 2 - int(member[0]) - int(member[-1])
+
+    def rows_of(self, draft: _Draft) -> BoolArray:
+        found = np.ones(len(self.in_b), dtype=bool)
+        for column, member in draft.items():
+            found &= member[self.codes[column]]
+        return found
+
+
+def _set_cost(size: int, count: int) -> float:
+    return log(comb(size, count)) + log(2) * (2 * count > size)  # "not" is a word more
+
+
+def _cuts(x: FloatArray) -> FloatArray:
+    values = np.unique(x)
+    if len(values) > _BINS:
+        middle = np.sort(x)[len(x) * np.arange(1, _BINS) // _BINS - 1]
+        values = np.append(np.unique(middle[middle < values[-1]]), values[-1])
+    return values[:-1]
+
+
+class _Search:
+    """The best rule within strata."""
+
+    def __init__(self, table: _Table, stratum: IntArray) -> None:
+        strata = int(stratum.max()) + 1
+        self.table = table
+        self.group = 2 * stratum + table.in_b  # (n,)
+        self.stratum = stratum
+        margins = np.bincount(self.group, minlength=2 * strata).reshape(strata, 2).astype(np.float64)
+        self.total = margins.sum(axis=1)  # (S,)
+        self.share_b = margins[:, 1] / np.maximum(self.total, 1.0)
+        spread = self.share_b * (1 - self.share_b) / np.maximum(self.total - 1, 1.0)
+        self.spread = spread  # times r (N - r): the hypergeometric variance
+        self.sizes = margins.sum(axis=0)  # (2,) rows of A and of B
+        self.least = np.maximum(_LEAST_ROWS, _LEAST_SHARE * self.sizes)
+        self.columns = len(table.sizes)
+
+    def best(self) -> _Draft | None:
+        if self.total[0] < _LEFT * self.total.sum():
+            return None
+        singles = [(j, self.scan({}, j)) for j in range(self.columns)]
+        starts: list[_Draft] = [
+            {j: member} for j, (gain, member) in sorted(singles, key=lambda s: -s[1][0])[:_SINGLES] if gain > -inf
+        ]
+        starts += self._pairs()
+        adjusted = {_key(draft): (draft, gain) for draft, gain in map(self._adjusted, starts)}
+        first = sorted(adjusted.values(), key=lambda a: -a[1])[:_GROWN]
+        grown = [self._simplified(self._grown(draft, gain)) for draft, gain in first]
+        return max((draft for draft in grown if abs(self._z(draft)) >= _LEAST_Z), key=self._gain, default=None)
+
+    def _z(self, draft: _Draft) -> float:
+        return float(self._deviations(self._counts(self.table.rows_of(draft)))[0])
+
+    def _gain(self, draft: _Draft) -> float:
+        z = self._z(draft)
+        return z * z / 2 - self._cost(draft) if z else -inf
+
+    def _cost(self, draft: _Draft) -> float:
+        parts = [self.table.parts(j, member) for j, member in draft.items()]
+        costs = [self.table.cost(j, member) for j, member in draft.items()]
+        return log(comb(self.columns, len(draft))) + sum(costs) + _LONG * max(0, sum(parts) - _SHORT)
+
+    def _counts(self, found: BoolArray) -> FloatArray:
+        return np.bincount(self.group[found], minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
+
+    def _deviations(self, counts: FloatArray) -> FloatArray:
+        """z of rules from their counts (S, 2, k); 0 where a rule is too small or says what is said already."""
+        held = counts.sum(axis=1)  # (S, k)
+        samples = counts.sum(axis=0)  # (2, k)
+        enough = (samples >= self.least[:, None]).any(axis=0)
+        enough &= self._new(held[0], held.sum(axis=0))
+        excess = samples[1] - self.share_b @ held
+        return _ratio(excess, self.spread @ (held * (self.total[:, None] - held)), enough)
+
+    def _new(self, outside: FloatArray, rows: FloatArray) -> BoolArray:
+        """Which rules have at most about half of the rows, and at least half the usual share outside earlier rules."""
+        n = self.total.sum()
+        found: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[0] * rows)
+        return found
+
+    def scan(self, draft: _Draft, column: int) -> tuple[float, BoolArray]:
+        """The bins of a column that, with the draft's other columns as they are, gain most; and that gain."""
+        table, size = self.table, int(self.table.sizes[column])
+        others = {j: member for j, member in draft.items() if j != column}
+        said = sum(table.parts(j, member) for j, member in others.items())
+        found = table.rows_of(others)
+        index = self.group[found] * size + table.codes[column][found]
+        counts = np.bincount(index, minlength=2 * len(self.total) * size).reshape(-1, 2, size).astype(np.float64)
+        if size < 2:
+            return -inf, np.ones(size, dtype=bool)
+        offered = self._level_sets(counts) if table.cuts[column] is None else self._runs(counts)
+        best_gain, best = -inf, np.ones(size, dtype=bool)
+        for offer in offered:
+            z = self._deviations(offer.counts)
+            costs = offer.costs + _LONG * np.maximum(0, said + offer.parts - _SHORT)
+            share = offer.counts.sum(axis=(0, 1)) / self.total.sum()  # of two sides that say the same, the smaller
+            gains = np.where(z == 0, -inf, z**2 / 2 - costs - 1e-6 * share)
+            k = int(gains.argmax())
+            if gains[k] > best_gain:
+                best_gain, best = float(gains[k]), offer.member(k)
+        return best_gain, best
+
+    def _runs(self, counts: FloatArray) -> Iterator["_Offer"]:
+        size = counts.shape[2]
+        sums = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=2)], axis=2)
+        first, last = _run_ends(size)
+        bounds = (first > 0).astype(np.intp) + (last < size)
+        costs = bounds * log(min(2.0 * (size - 1), _CHOICES))
+        bins = np.arange(size)
+        yield _Offer(
+            sums[:, :, last] - sums[:, :, first], costs, bounds, lambda k: (bins >= first[k]) & (bins < last[k])
+        )
+
+    def _level_sets(self, counts: FloatArray) -> Iterator["_Offer"]:
+        size = counts.shape[2]
+        yield _Offer(counts, np.full(size, log(size)), np.ones(size, dtype=np.intp), lambda k: np.arange(size) == k)
+        held = counts.sum(axis=1)
+        excess = counts.sum(axis=0)[1] - self.share_b @ held
+        spread = self.spread @ (held * (self.total[:, None] - held))
+        order = np.argsort(-_ratio(excess, spread, np.ones(size, dtype=bool)), kind="stable")
+        number = np.arange(1, size)
+        number = number[np.minimum(number, size - number) <= _SET]
+        costs = np.array([_set_cost(size, int(s)) for s in number])
+        for line in (order, order[::-1]):
+            sums = np.cumsum(counts[:, :, line], axis=2)[:, :, number - 1]
+            yield _Offer(sums, costs, np.minimum(number, size - number), partial(_first_of, line, number))
+
+    def _pairs(self) -> list[_Draft]:
+        """The best two simple conditions, or their opposites, of each pair of columns; for the pairs that gain most.
+
+        Looked at without regard to the columns by themselves: two columns may change together while each stays.
+        """
+        marked = self.table.marked
+        column = np.array([j for j, _ in marked], dtype=np.intp)
+        edges = np.flatnonzero(np.diff(column, prepend=-1))
+        if len(edges) < 2:
+            return []
+        cost = np.array([self.table.cost(j, member) for j, member in marked])
+        gains, kinds = np.full((len(column), len(column)), -inf), np.zeros((len(column), len(column)), dtype=np.intp)
+        for kind, (excess, held) in enumerate(self._products()):
+            rows = held.sum(axis=0)
+            enough = (column[:, None] < column) & (rows >= self.least.min()) & self._new(held[0], rows)
+            variance = np.einsum("s,sij->ij", self.spread, held * (self.total[:, None, None] - held))
+            z = _ratio(excess, variance, enough)
+            gain = np.where(z == 0, -inf, z**2 / 2 - cost[:, None] - cost)
+            kinds[gain > gains] = kind
+            gains = np.maximum(gains, gain)
+        best = np.maximum.reduceat(np.maximum.reduceat(gains, edges, axis=0), edges, axis=1)
+        drafts: list[_Draft] = []
+        for a, b in np.argwhere(best > -inf)[np.argsort(-best[best > -inf], kind="stable")[:_PAIRS]]:
+            first, second = np.argwhere((gains == best[a, b]) & (column[:, None] == column[edges[a]]))[0]
+            signs = divmod(int(kinds[first, second]), 2)  # 1 for "not"
+            drafts.append({marked[i][0]: marked[i][1] != sign for i, sign in zip((first, second), signs, strict=True)})
+        return drafts
+
+    def _products(self) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Excess (q, q) and counts (S, q, q) of both, first without second, second without first, neither."""
+        marks = self.table.marks
+        weights = (self.table.in_b - self.share_b[self.stratum]).astype(np.float32)
+        excess = ((marks * weights) @ marks.T).astype(np.float64)
+        held = np.empty((len(self.total), *excess.shape))
+        for s in range(len(self.total)):
+            part = marks[:, self.stratum == s]
+            held[s] = part @ part.T  # whole numbers, exact up to 2^24
+        alone, count = np.diag(excess), held.diagonal(axis1=1, axis2=2)
+        yield excess, held
+        yield alone[:, None] - excess, count[:, :, None] - held
+        yield alone - excess, count[:, None, :] - held
+        rest = self.total[:, None, None] - count[:, :, None] - count[:, None, :] + held
+        yield excess - alone[:, None] - alone, rest
+
+    def _grown(self, draft: _Draft, gain: float) -> _Draft:
+        """Further conditions added while the gain grows."""
+        while len(draft) < min(_LONGEST, self.columns):
+            others = [(self.scan(draft, j), j) for j in range(self.columns) if j not in draft]
+            (scanned, member), j = max(others, key=lambda o: o[0][0])
+            if scanned == -inf:
+                break
+            longer, longer_gain = self._adjusted({**draft, j: member})
+            if longer_gain <= gain:
+                break
+            draft, gain = longer, longer_gain
+        return draft
+
+    def _adjusted(self, draft: _Draft) -> tuple[_Draft, float]:
+        """Each condition chosen anew given the others, in turns; and the gain."""
+        gain = self._gain(draft)
+        for _ in range(_SWEEPS):
+            for j in draft:
+                other = {**draft, j: self.scan(draft, j)[1]}
+                other_gain = self._gain(other)
+                if other_gain > gain:
+                    draft, gain = other, other_gain
+        return draft, gain
+
+    def _simplified(self, draft: _Draft) -> _Draft:
+        """Without the conditions and bounds that do not pay."""
+        while draft:
+            z = abs(self._z(draft))
+            shorter = [
+                other for other in self._shorter(draft) if abs(self._z(other)) > min(z / _EARNS, z - _EARNS_MORE)
+            ]
+            if not shorter:
+                break
+            draft = max(shorter, key=self._gain)
+        return draft
+
+    def _shorter(self, draft: _Draft) -> Iterator[_Draft]:
+        for j, member in draft.items():
+            if len(draft) > 1:
+                yield {i: other for i, other in draft.items() if i != j}
+            if self.table.cuts[j] is not None and not member[0] and not member[-1]:
+                inside = np.flatnonzero(member)
+                bins = np.arange(len(member))
+                yield {**draft, j: bins >= inside[0]}
+                yield {**draft, j: bins <= inside[-1]}
+
+
+def _first_of(line: IntArray, number: IntArray, k: int) -> BoolArray:
+    return np.isin(np.arange(len(line)), line[: number[k]])
+
+
+@cache
+def _run_ends(size: int) -> tuple[IntArray, IntArray]:
+    """First bin and the one after the last: all runs from either end, others between every second bin if many."""
+    step = 1 if size <= _BINS // 2 else 2
+    first, last = (1 + step * ends for ends in np.triu_indices((size - 2) // step + 1, 1))
+    inner = np.arange(1, size)
+    ends = np.zeros(size - 1, dtype=np.intp)
+    return np.concatenate([ends, inner, first]), np.concatenate([inner, ends + size, last])
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """Choices of bins of one column: their counts, their costs, and which bins the k-th one means."""
+
+    counts: FloatArray  # (S, 2, k)
+    costs: FloatArray  # (k,)
+    parts: IntArray  # (k,)
+    member: Callable[[int], BoolArray]
+
+
+def _key(draft: _Draft) -> tuple[tuple[int, bytes], ...]:
+    return tuple((j, member.tobytes()) for j, member in sorted(draft.items()))
+
+
+def _ratio(excess: FloatArray, variance: FloatArray, enough: BoolArray) -> FloatArray:
+    enough = enough & (variance > _ROUNDING)
+    return np.where(enough, excess / np.sqrt(np.where(enough, variance, 1.0)), 0.0)
+
+
+def _in_words(draft: _Draft, table: _Table, rows: FloatArray) -> Rule:
+    """The draft with thresholds of few digits, which may move a twentieth of its rows."""
+    n = len(rows)
+    slack = min(n // 200, int(table.rows_of(draft).sum()) // 20)
+    conditions = []
+    for j, member in sorted(draft.items()):
+        cut, inside = table.cuts[j], np.flatnonzero(member)
+        if cut is None:
+            conditions.append(Condition(j, levels=tuple(inside.tolist())))
+            continue
+        values = np.sort(rows[:, j])
+        ends = [inside[0] - 1, inside[-1]]  # the bins whose upper ends bound the run
+        low, high = (_threshold(values, cut[end], slack) if 0 <= end < len(cut) else None for end in ends)
+        conditions.append(Condition(j, -inf if low is None else low, inf if high is None else high))
+    return tuple(conditions)
+
+
+def _threshold(values: FloatArray, cut: float, slack: int) -> float:
+    """A short decimal that parts the sorted values like ``x <= cut``, up to `slack` of them."""
+    place = int(np.searchsorted(values, cut, side="right"))
+    low, high = values[max(place - 1 - slack, 0)], values[min(place + slack, len(values) - 1)]
+    return shortest_between(float(low), float(high), float(cut))
