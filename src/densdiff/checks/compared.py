@@ -41,7 +41,7 @@ class Compared:
     def pair(self, rows_a: Any = slice(None), rows_b: Any = slice(None)) -> Pair:
         """Some rows of both as matrices."""
         a, b = _rows(self.a, rows_a), _rows(self.b, rows_b)
-        return paired(self.names, a, b, self.levels if any(self.levels) else (), list(self.notes))
+        return paired(self.names, a, b, self.levels if any(self.levels) else (), list(self.notes), ties=False)
 
     def some(self, rows_a: Any, rows_b: Any) -> "Compared":
         """The same with these rows only."""
@@ -51,7 +51,7 @@ class Compared:
         """One column as a pair."""
         levels = (self.levels[j],) if self.levels[j] is not None else ()
         x, y = (replace(table, columns=[table.columns[j]], shape=(table.shape[0], 1)) for table in (self.a, self.b))
-        return paired((self.names[j],), x, y, levels, [])
+        return paired((self.names[j],), x, y, levels, [], ties=False)
 
 
 def compared(

@@ -61,8 +61,9 @@ def paired(
     notes: list[str],
     weights_x: Any = None,
     weights_y: Any = None,
+    ties: bool = True,
 ) -> Pair:
-    """Two tables of the same columns as a pair."""
+    """Two tables of the same columns as a pair; ``ties`` asks for notes on tied values."""
     for table in (table_x, table_y):
         if table.shape[0] < 2:
             rows = "1 row" if table.shape[0] else "0 rows"
@@ -75,7 +76,7 @@ def paired(
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
     copies = _copies(x, y, notes, (table_x.where, table_y.where))
     varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
-    notes += _tie_notes(x, y, names, copies, levels)
+    notes += _tie_notes(x, y, names, copies, levels) if ties else []
     return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies, levels)
 
 

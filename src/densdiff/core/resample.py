@@ -176,21 +176,22 @@ def holm(pvalues: FloatArray) -> FloatArray:
     return found
 
 
-def largest_standardized(table: FloatArray) -> tuple[FloatArray, int]:
+def largest_standardized(table: FloatArray, own: int | None = None) -> tuple[FloatArray, int]:
     """The largest of several standardized statistics for each relabelling, and which it is for the first, the data.
 
     ``table`` is (k, M). Means and deviations are those of all rows together, so the data are treated like every
-    relabelling and ranks stay exact. The answer is given on the scale of the data's own largest statistic.
+    relabelling and ranks stay exact. The answer is given on the scale of the data's own largest statistic among the
+    first ``own``, by default all: the data's value is that statistic.
     """
     if table.shape[1] == 1:
         return table[:, 0], 0
     mean, deviation = table.mean(axis=0), table.std(axis=0)
     usable = deviation > 1e-12 * np.abs(table).max(axis=0)
     scores = np.where(usable, (table - mean) / np.where(usable, deviation, 1.0), -np.inf)
-    if not usable.any():
+    if not usable[:own].any():
         return table[:, 0], 0
-    best = int(scores[0].argmax())
-    return mean[best] + deviation[best] * scores.max(axis=1), best
+    best = int(scores[0, :own].argmax())
+    return table[0, best] + deviation[best] * (scores.max(axis=1) - scores[0].max()), best
 
 
 def mixture_tail(value: float, weights: FloatArray) -> float:

@@ -271,10 +271,24 @@ class LSDD(BaseEstimator):
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
         self._check_fitted()
-        rows = checks.points(points, self.feature_names_, levels=self._data.pair.levels)
-        inner = self._data.scaling.apply(rows)
-        values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
+        return self.difference_at(checks.points(points, self.feature_names_, levels=self._data.pair.levels))
+
+    def difference_at(self, rows: FloatArray) -> FloatArray:
+        """f at rows that were checked before, codes for categories; (k,)."""
+        values = self._solver.evaluate(DIFFERENCE, self._choice.model, self._data.scaling.apply(rows))
         return from_log(values, self._log_factor)
+
+    def densities(self, points: Any) -> tuple[FloatArray, FloatArray]:
+        """p and q at the points, (k,) each, with a smoothing of their own: their difference is not quite `predict`."""
+        self._check_fitted()
+        inner = self._data.scaling.apply(checks.points(points, self.feature_names_, levels=self._data.pair.levels))
+        both, found = self._densities(), []
+        for side, choice in zip((DENSITY_X, DENSITY_Y), both.choices, strict=True):
+            values = np.maximum(0.0, both.solver.evaluate(side, choice.model, inner))
+            found.append(
+                from_log(values, -float(both.solver.log_scales[choice.model[0]]) - self._data.scaling.log_volume)
+            )
+        return found[0], found[1]
 
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
         """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
@@ -287,8 +301,7 @@ class LSDD(BaseEstimator):
         rough = self._single(sigma, lam)
         center, half = band(rough, data, inner, level, simultaneous)
         log_factor = -rough.log_scale(sigma) - data.scaling.log_volume
-        values = self._solver.evaluate(DIFFERENCE, self._choice.model, inner)
-        estimate = from_log(values, self._log_factor)
+        estimate = self.difference_at(rows)
         return Band(
             points=rows,
             estimate=estimate,

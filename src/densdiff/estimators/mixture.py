@@ -89,8 +89,10 @@ def encoded(rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[i
         hot = np.equal.outer(column, np.arange(count)).astype(np.float64)
         shares = weights @ hot
         variance = float(shares @ (1.0 - shares))
-        parts.append(hot / np.sqrt(variance) if variance > _CONSTANT else hot)
-    return np.hstack(parts)
+        if variance > _CONSTANT:
+            parts.append(hot / np.sqrt(variance))
+    found = np.hstack(parts)
+    return found if found.shape[1] else np.zeros((len(found), 1))
 
 
 class LearnedKernel:

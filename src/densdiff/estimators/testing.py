@@ -19,6 +19,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
 from densdiff.estimators.kliep import KLIEP
+from densdiff.estimators.low_order import LowOrderStatistics
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, Sample
 from densdiff.estimators.refitting import (
@@ -56,6 +57,7 @@ class Tested:
     tuning: str
     work: float  # multiplications
     n_centers: int | None = None
+    low_order: LowOrderStatistics | None = None  # beside the statistics of all columns
 
     @property
     def too_costly(self) -> bool:
@@ -86,7 +88,20 @@ class Tested:
 
     def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
         """Statistics of all relabellings, (k, M)."""
-        return np.concatenate([self.statistics.of(labels) for labels in chunks])
+        return np.concatenate([self._of(labels) for labels in chunks])
+
+    def _of(self, labels: BoolArray) -> FloatArray:
+        found = self.statistics.of(labels)
+        return found if self.low_order is None else np.hstack([found, self.low_order.of(labels)])
+
+    def with_low_order(self, data: Prepared) -> "Tested":
+        """The same with statistics of single columns and of pairs, if there are several columns and no limit is due."""
+        rows = data.pooled_rows
+        whole = isinstance(self.statistics, KernelStatistics | CenterStatistics)
+        if rows.shape[1] < 2 or not whole or self.too_costly:
+            return self
+        more = f"{self.tuning}, single columns and pairs of columns beside them"
+        return replace(self, low_order=LowOrderStatistics(rows, data.levels, data.seed), tuning=more)
 
 
 def checked(estimator: Any) -> LSDD | KDEDifference | KLIEP:

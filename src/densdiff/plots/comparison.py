@@ -45,7 +45,7 @@ def plot_comparison(result: Any, ax: Any = None) -> Any:
             )
     ax.set_yticks(places, [plain_label(column.name) for column in shown])
     ax.set_ylim(len(shown) - 0.5, -0.5)
-    ax.set_xlim(left=min(0.0, float(ends.min(initial=0.0))) - 0.01)
+    ax.set_xlim(left=-0.02 * max(float(ends.max(initial=0.0)), 1e-3))
     ax.set_xlabel("normalized distance (0 equal, 1 no overlap), with interval")
     more = len(result.columns) - len(shown)
     title = f"{result.effect} difference" + (f"; {more} more columns" if more > 0 else "")

@@ -66,7 +66,7 @@ class ClassBalance(BaseEstimator):
 
     Assumes that each class looks the same in both samples and only the shares differ. Columns of text, categories and
     booleans become one column for each level seen in ``fit``, together as wide as one standardized column of numbers; a
-    level that only new rows have is warned of and counts as none.
+    level that only new rows have is warned of and counts as none. `KDEDifference` takes numbers only.
 
     Parameters
     ----------
@@ -107,7 +107,8 @@ class ClassBalance(BaseEstimator):
             if isinstance(self.model, type):
                 got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
             raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
-        data, weighted = checks.labelled(X, y, sample_weight, categories=True), sample_weight is not None
+        mixed, weighted = not isinstance(self.model, KDEDifference), sample_weight is not None
+        data = checks.labelled(X, y, sample_weight, categories=mixed)
         counts = np.bincount(data.codes, minlength=len(data.classes))
         if counts.min() < 2:
             label = checks.shown(data.classes[counts.argmin()])

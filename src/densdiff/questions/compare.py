@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -18,6 +18,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.errors import DensDiffWarning, InputError
 from densdiff.estimators import columns as single
 from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.profiles import Curve, Map, Shares, curve, map_of, shares
 from densdiff.estimators.results import DistanceResult, Receipt
 from densdiff.questions.two_sample import TwoSampleResult, pair_test
 from densdiff.questions.wording import condition_text, effect_word, levels_moved, number_moved, percent
@@ -26,6 +27,7 @@ _LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 20_000  # of a table that are looked at together when there are several columns
 _PAIRS_ROWS = 10_000  # of a table: from three columns of numbers on, all pairs of rows are compared
 _WIDE = 30  # columns from which on pairs of columns are sought among fewer rows
+_PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
 _SHOWN = 10  # columns, pairs and regions in the text
 
 
@@ -45,6 +47,7 @@ class ColumnDifference:
     pvalue_adjusted: float
     differs: bool
     direction: str
+    profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,7 @@ class PairDifference:
     dependence_a: float
     dependence_b: float
     pvalue_adjusted: float
+    map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     def __str__(self) -> str:
         names = f"{checks.bare(self.first)} and {checks.bare(self.second)}"
@@ -153,6 +157,19 @@ class Comparison(Receipt):
         whole = " as a whole" if changed else ""
         more = f"; single columns do: {', '.join(map(checks.bare, changed[:5]))}" if changed else ""
         return f"A and B do not differ significantly{whole}: {size}{more}"
+
+    def _contents(self) -> dict[str, Any]:
+        """Without what only pictures need."""
+        plain = replace(
+            self,
+            columns=[replace(column, profile=None) for column in self.columns],
+            pairs=[replace(pair, map=None) for pair in self.pairs],
+        )
+        found = asdict(plain)
+        for part, name in (("columns", "profile"), ("pairs", "map")):
+            for each in found[part]:
+                del each[name]
+        return found | {"answer": self.answer}
 
     def __str__(self) -> str:
         changed = [column for column in self.columns if column.differs]
@@ -267,7 +284,7 @@ def _compared(both: checks.Compared, alpha: float, min_effect: float, permutatio
     pair, notes = _some_rows(both, seed, max(few, _PAIRS_ROWS), "the distance of all columns")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(_LEVEL)
     joint, more = _some_rows(both, seed, both.a.shape[0] + both.b.shape[0] if d == 1 else _JOINT_ROWS, "the joint test")
-    test = pair_test(LSDD(random_state=seed), joint, permutations)
+    test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
     notes = [*distance.warnings, *notes, *more]
     if 1.0 / (permutations + 1) > alpha:
         notes.append(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more")
@@ -350,7 +367,15 @@ def _columns(both: checks.Compared, alpha: float, permutations: int, seed: int) 
         )
         for j, name in enumerate(both.names)
     ]
-    return sorted(found, key=lambda column: (not column.differs, -column.normalized, column.pvalue)), how
+    order = sorted(range(d), key=lambda j: (not found[j].differs, -found[j].normalized, found[j].pvalue))
+    drawn = [_pictured(both.single(j), seed) if k < _PICTURED else None for k, j in enumerate(order)]
+    return [replace(found[j], profile=profile) for j, profile in zip(order, drawn, strict=True)], how
+
+
+def _pictured(pair: checks.Pair, seed: int) -> Curve | Shares | None:
+    if not pair.varying[0]:
+        return None
+    return shares(pair) if pair.levels else curve(pair, _LEVEL, seed)
 
 
 def _rows_of(pair: checks.Pair) -> tuple[FloatArray, Any]:
@@ -370,10 +395,18 @@ def _pairs(both: checks.Compared, joint: checks.Pair, levels: Any, alpha: float,
             each.dependence_a,
             each.dependence_b,
             each.pvalue_adjusted,
+            map_of(_two(joint, each.first, each.second), seed) if k < _MAPPED else None,
         )
-        for each in found
-        if each.pvalue_adjusted <= alpha
+        for k, each in enumerate(each for each in found if each.pvalue_adjusted <= alpha)
     ]
+
+
+def _two(pair: checks.Pair, i: int, j: int) -> checks.Pair:
+    """Two columns of a pair."""
+    levels = (pair.levels[i], pair.levels[j]) if pair.levels else ()
+    x, y = pair.x[:, [i, j]], pair.y[:, [i, j]]
+    names, varying = (pair.names[i], pair.names[j]), pair.varying[[i, j]]
+    return replace(pair, x=x, y=y, names=names, varying=varying, levels=levels if any(levels) else (), notes=())
 
 
 def _regions(

@@ -127,12 +127,14 @@ def pair_test(
     tuning: str = "aggregate",
     null: str = "auto",
     groups: npt.NDArray[np.intp] | None = None,
+    low_order: bool = False,
 ) -> TwoSampleResult:
-    """The test of samples that were checked before."""
+    """The test of samples that were checked before; ``low_order`` adds statistics of single columns and pairs."""
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
         raise InputError("every row occurs several times, which blocks cannot tell apart; remove the copies first")
     case = tested(estimator, data, tuning, n_permutations, blocks=groups is not None)
+    case = case.with_low_order(data) if low_order else case
     chosen = _null(null, case, groups)
     is_x = np.repeat([True, False], [len(data.x.rows), len(data.y.rows)])
     random = np.random.default_rng([data.seed, 4])
@@ -160,11 +162,12 @@ def _permuted(
     if isinstance(case.statistics, CellStatistics):
         table = case.statistics.permuted(count, random)
     elif resample.partitions(is_x, groups) - 1 <= count:
-        values, best = resample.largest_standardized(case.table([resample.every_relabelling(is_x, groups)]))
+        table = case.table([resample.every_relabelling(is_x, groups)])
+        values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
         return values, best, resample.share_at_least(values), "all partitions"
     else:
         table = case.table(chain([is_x[None, :]], resample.relabellings(is_x, groups, count, random)))
-    values, best = resample.largest_standardized(table)
+    values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
     return values, best, resample.pvalue(float(values[0]), values[1:]), "permutation"
 
 
