@@ -146,6 +146,29 @@ def many():
 measure()
 """
 
+LONG = """
+import resource, sys, time
+import numpy as np
+import densdiff as dd
+random = np.random.default_rng(0)
+monitor = dd.ChangeMonitor(random.normal(size=(2000, 2)), window=50, run_length=500, random_state=0)
+times, before = [], resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+for part in range(10):
+    start = time.perf_counter()
+    for _ in range(int(sys.argv[1]) // 10_000):
+        monitor.update_many(random.normal(size=(1000, 2)))
+    times.append((time.perf_counter() - start) / (int(sys.argv[1]) // 10))
+more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+print(monitor.n_seen_, 1e6 * times[0], 1e6 * times[-1], more)
+"""
+
+
+def long_stream(rows):
+    """Time a row at the start and at the end of a long stream, and what it adds to the process."""
+    seen, first, last, more = call([sys.executable, "-c", LONG, str(rows)], RUN_SECONDS, "a long stream").split()
+    tenths = f"{float(first):.1f} us in the first tenth, {float(last):.1f} us in the last"
+    print(f"{int(seen):,} rows: a row takes {tenths}; {float(more):.1f} MiB more memory", flush=True)
+
 
 def measured(python, program, n, streams, asked, references, *options):
     """One dictionary a reference: seconds, run lengths, delays."""
@@ -194,6 +217,7 @@ def main(quick=False):
         print(f"{'':32s}{'calibrate':>12s}{'update, row':>15s}{'update_many':>15s}")
         ours = measured(sys.executable, OURS, n, streams, ASKED, references)
         speed_row("densdiff", ours)
+        long_stream(1_000_000 if quick else 10_000_000)
         peers, matched = {}, {}
         try:
             python = peer_python(PEER)

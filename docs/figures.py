@@ -167,6 +167,12 @@ def draw_monitor():
     save(dd.plots.plot_monitor([step for part in parts for step in monitor.update_many(part)]).figure, "monitor.png")
 
 
+def draw_columns():
+    """Two tables compared, as in the guide."""
+    tables = dd.datasets.mixed_tables(2000, shift=0.3, share=0.10, random_state=1)
+    save(dd.compare(tables.a, tables.b, random_state=0).plot().figure, "columns.png")
+
+
 def draw_filter():
     """F of E11 for a few lams."""
     figure, (ax,) = new_figure(1)
@@ -256,5 +262,6 @@ if __name__ == "__main__":
         draw_changes()
         draw_activities()
         draw_monitor()
+        draw_columns()
         draw_filter()
         draw_radial_kernel()

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.stats import fisher_exact, hypergeom
 
 from densdiff.core import regions, rule_search
-from densdiff.core.regions import Condition, conditional_test, find_regions, holm, newcombe
+from densdiff.core.regions import Condition, conditional_test, find_regions, newcombe
+from densdiff.core.resample import holm
 from densdiff.core.rules import holds, shortest_between, strata_of
 from densdiff.datasets import mixed_tables
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc, xlogy
 from scipy.stats import rankdata
 
+from densdiff.core.resample import holm
 from densdiff.core.scaling import FloatArray
 
 IntArray = npt.NDArray[np.integer]
@@ -79,8 +80,7 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
             measure, sizes = "Cramer's V", [_cramer(table) for table in tables]
         found.append((_pvalue(tables, columns[i].binned, columns[j].binned), i, j, sizes, measure))
     found.sort(key=lambda pair: (pair[0], -abs(pair[3][0] - pair[3][1])))
-    holm = np.array([pair[0] for pair in found]) * np.arange(len(found), 0, -1)
-    adjusted = np.maximum.accumulate(np.minimum(1.0, holm))
+    adjusted = holm(np.array([pair[0] for pair in found]))
     return [
         PairChange(i, j, p, float(p_adjusted), sizes[0], sizes[1], measure)
         for (p, i, j, sizes, measure), p_adjusted in zip(found, adjusted, strict=True)

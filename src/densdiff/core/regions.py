@@ -11,6 +11,7 @@ from math import erfc, floor, sqrt
 import numpy as np
 from scipy.special import gammaln, ndtri
 
+from densdiff.core.resample import holm
 from densdiff.core.rule_search import search_rules
 from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, holds, strata_of
 from densdiff.core.scaling import FloatArray
@@ -108,15 +109,6 @@ def _hypergeometric(total: int, good: int, drawn: int, mean: float, reach: float
     logs = -gammaln(k + 1) - gammaln(good - k + 1) - gammaln(drawn - k + 1) - gammaln(total - good - drawn + k + 1)
     law = np.exp(logs - logs.max())
     return low, law / law.sum()
-
-
-def holm(pvalues: FloatArray) -> FloatArray:
-    """P-values adjusted for their number, step by step from the smallest."""
-    order = np.argsort(pvalues, kind="stable")
-    adjusted = np.empty(len(pvalues))
-    steps = pvalues[order] * np.arange(len(pvalues), 0, -1)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
 
 
 def newcombe(counts: IntArray, sizes: IntArray, alpha: float) -> tuple[float, float]:

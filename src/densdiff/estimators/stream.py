@@ -61,22 +61,22 @@ class StreamModel:
 
     def _inner(self, rows: FloatArray) -> FloatArray:
         of = self.scaling
-        factor, offset = self._affine
-        if not np.isfinite(factor).all():  # beyond what one power of two can do
+        if self._affine is None:
             return of.apply(rows)
+        factor, offset = self._affine
         inner = (rows if len(of.keep) == rows.shape[1] else rows[:, of.keep]) - of.shift
         inner *= factor
         inner -= offset
         return inner
 
     @cached_property
-    def _affine(self) -> tuple[FloatArray, FloatArray]:
-        """`Scaling.apply` in two steps, for a single row is mostly overhead; infinite if it takes more."""
+    def _affine(self) -> tuple[FloatArray, FloatArray] | None:
+        """`Scaling.apply` in two steps, for a single row is mostly overhead; None where that will not do."""
         of = self.scaling
         with np.errstate(over="ignore", under="ignore"):
             factor = np.ldexp(1.0, -of.exponent) / of.deviation
         sound = (np.abs(of.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)
-        return np.where(sound, factor, np.inf), of.mean / of.deviation
+        return (factor, of.mean / of.deviation) if sound.all() else None
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays by name, for a file."""
