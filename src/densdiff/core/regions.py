@@ -1,11 +1,11 @@
-"""Regions in terms of the columns with more or fewer rows of B than of A, found on one half, tested on the other.
+"""Regions in terms of the columns with more or fewer rows of B than of A, found on each half, tested on the other.
 
 The k-th rule must differ twice in the test half: in all rows, and within the strata that the rules before it make, so
 that a consequence of an earlier rule is not reported again. Its p-value is the larger of the two, each exact given the
 margins (Fisher's test; with strata a sum of independent hypergeometric counts).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, floor, sqrt
 
 import numpy as np
@@ -30,7 +30,7 @@ class Region:
     """A rule and how often it holds in the test half.
 
     ``interval`` is Newcombe's for share_b - share_a, simultaneous over the rules tested; ``pvalue`` is adjusted for
-    their number (Holm).
+    their number (Holm) and for the two halves.
     """
 
     rule: Rule
@@ -45,19 +45,31 @@ class Region:
 def find_regions(
     rows: FloatArray, in_b: BoolArray, n_levels: IntArray, alpha: float, random: np.random.Generator, most: int = 5
 ) -> list[Region]:
-    """Regions whose adjusted p is at most alpha; the one with the largest difference in deviations first."""
+    """Regions whose adjusted p is at most alpha; the one with the largest difference in deviations first.
+
+    Each half is searched and tested by the other at half of alpha. Of rules that say the same, the strongest stays.
+    """
     orders = [random.permutation(np.flatnonzero(in_b == side)) for side in (False, True)]
     if len(rows) < _LEAST or min(map(len, orders)) < 2:
         return []
-    searched = np.concatenate([order[: len(order) // 2][: _SEARCHED // 2] for order in orders])
-    tested = np.concatenate([order[len(order) // 2 :] for order in orders])
-    rules = search_rules(rows[searched], in_b[searched], n_levels, most)
-    if not rules:
-        return []
-    return _confirmed(rules, rows[tested], in_b[tested], alpha)
+    halves = [[order[: len(order) // 2], order[len(order) // 2 :]] for order in orders]
+    found: list[tuple[float, Region]] = []
+    for searched, tested in ((0, 1), (1, 0)):
+        part = np.concatenate([half[searched][: _SEARCHED // 2] for half in halves])
+        rest = np.concatenate([half[tested] for half in halves])
+        if rules := search_rules(rows[part], in_b[part], n_levels, most):
+            found += _confirmed(rules, rows[rest], in_b[rest], alpha / 2)
+    kept: list[Region] = []
+    for _, region in sorted(found, key=lambda each: -each[0]):
+        earlier = strata_of([each.rule for each in kept], rows)
+        p, z = conditional_test(holds(region.rule, rows), in_b, earlier)
+        if p <= alpha and z * (region.share_b - region.share_a) > 0 and len(kept) < most:
+            kept.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
+    return kept
 
 
-def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[Region]:
+def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[tuple[float, Region]]:
+    """The rules that hold up in rows they were not found in, each with its difference in deviations."""
     pvalues, deviations = np.empty(len(rules)), np.empty(len(rules))
     held = [holds(rule, rows) for rule in rules]
     for k, found in enumerate(held):
@@ -67,12 +79,13 @@ def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: floa
     adjusted = holm(pvalues)
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])
     regions = []
-    for k in np.argsort(-np.abs(deviations), kind="stable"):
+    for k in range(len(rules)):
         if adjusted[k] > alpha:
             continue
         a, b = int(np.sum(held[k] & ~in_b)), int(np.sum(held[k] & in_b))
         interval = newcombe(np.array([a, b]), sizes, alpha / len(rules))
-        regions.append(Region(rules[k], a, b, a / int(sizes[0]), b / int(sizes[1]), interval, float(adjusted[k])))
+        region = Region(rules[k], a, b, a / int(sizes[0]), b / int(sizes[1]), interval, float(adjusted[k]))
+        regions.append((abs(float(deviations[k])), region))
     return regions
 
 
