@@ -857,6 +857,22 @@ def test_levels_are_so_far_apart_that_rows_differ_as_much_as_in_a_column_of_numb
     assert np.square(cdist(found, found)).mean() == pytest.approx(2)
 
 
+def test_an_lsdd_gets_encoded_columns_as_they_are():
+    (X, y), (new, _) = mixed(6, 60, 0.5), mixed(7, 80, 0.3)
+    tables = [np.column_stack([t["size"], np.searchsorted(["blue", "green", "red"], t["color"])]) for t in (X, new)]
+    rows, rows_new = np.split(encoded(*tables, np.full(60, 1 / 60), [0, 3], True), [60])
+    expected = fitted(rows, y, model=dd.LSDD(1.0, 0.1, solver="pairs", standardize=False)).predict(rows_new)
+    balance = fitted({name: X[name] for name in ("size", "color")}, y, model=dd.LSDD(1.0, 0.1, solver="pairs"))
+    np.testing.assert_allclose(balance.predict({name: new[name] for name in ("size", "color")}), expected, atol=1e-9)
+
+
+def test_levels_that_occur_equally_often_are_no_copies():
+    X, y = {"c": np.tile([f"level {i}" for i in range(12)], 10)}, np.arange(120) % 12 >= 6
+    found = fitted(X, y).estimate({"c": np.repeat([f"level {i}" for i in range(4, 12)], 5)})
+    assert (found.n_x, found.n_y, found.warnings) == (120, 40, ())
+    assert found.priors[1] == pytest.approx(0.75, abs=0.06)
+
+
 def test_weights_of_mixed_rows_are_copies():
     (X, y), (new, _) = mixed(8, 60, 0.5), mixed(9, 80, 0.3)
     weights, model = np.where(np.arange(60) < 20, 2, 1), dd.LSDD(1.0, 0.1, solver="centers")

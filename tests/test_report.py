@@ -1,128 +1,421 @@
-"""The page is whole, self-contained, the same every time, and shows hostile text as text."""
+"""Pages are whole, self-contained, the same every time, show hostile text as text, and draw what the result holds."""
 
 import builtins
+import dataclasses
+import datetime
 import json
 import os
 import re
+import warnings
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
-from matplotlib.figure import Figure
+from hypothesis import given
+from hypothesis import strategies as st
 
-from densdiff.errors import MissingExtraError
-from densdiff.report import figure_svg, write_aside, write_page
+import densdiff as dd
+from densdiff import checks
+from densdiff.errors import InputError, MissingExtraError
+from densdiff.estimators.profiles import Curve, Map, Shares
+from densdiff.questions.wording import EFFECTS
+from densdiff.report import changes as changes_page
+from densdiff.report import figures, svg, write_balance, write_changes, write_comparison
 
-HOSTILE = "<script>alert(1)</script>\"'{{ 7*7 }}{% raw %}</pre></title>\u202e\x1b[31m"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(1)>",
+    "{{ 7*7 }}{% raw %}",
+    "</pre></title></svg></style>",
+    "long" * 2500,
+    "\u202eevil\u202c",
+    "two\nlines",
+    "\x1b[31mred",
+    "&lt;b&gt; &amp;",
+    "half \ud800",
+]
 
 
 class Elements(HTMLParser):
-    """Collects the tags and attributes of a page, and its pieces of text with the tag they stand in."""
+    """Collects the tags and attributes of a page, and its text by the tag it stands in."""
 
     def __init__(self, page):
         super().__init__()
-        self.tags, self.attributes, self.text = [], [], []
+        self.tags, self.attributes, self.text, self.inside = [], [], [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
+        self.tags.append((tag, dict(attrs)))
+        self.attributes += attrs
+        self.inside.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
         self.attributes += attrs
 
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop() != tag:
+            pass
+
     def handle_data(self, data):
-        self.text.append((self.tags[-1], data) if self.tags else ("", data))
+        self.text.append((self.inside[-1] if self.inside else "", data))
+
+    def of(self, tag):
+        return [text for inside, text in self.text if inside == tag]
 
 
-def figure(label="x0"):
-    ax = Figure().subplots()
-    ax.plot([0, 1], [0, 1], marker="o")
-    ax.set_xlabel(label)
-    return ax.figure
+@pytest.fixture(scope="module")
+def compared():
+    tables = dd.datasets.mixed_tables(300, correlation=0.8, random_state=1)
+    a, b = tables.a, tables.b
+    keep = ["spend", "satisfaction", "recommendation", "age", "region", "plan"]
+    a, b = ({name: table[name].copy() for name in keep} for table in (a, b))
+    b["plan"][:60] = None
+    a["empty"], b["empty"] = (np.full(300, np.nan) for _ in range(2))
+    with warnings.catch_warnings(action="ignore"):
+        return dd.compare(a, b, missing="level", n_permutations=199, random_state=0)
 
 
-def page_text(path, **changes):
-    content = {
-        "title": "Two samples",
-        "answer": "They are equal.",
-        "facts": [("", "value"), ("rows", "200")],
-        "figures": [("first", figure()), ("second", figure())],
-        "data": {"rows": 200},
-    }
-    return write_page(path, **{**content, **changes}).read_text("utf-8")
+@pytest.fixture(scope="module")
+def changed():
+    data = dd.datasets.piecewise_series([120], size=2.0, length=240, random_state=0)
+    return dd.detect_changes(data.series, random_state=0)
 
 
-def test_page_shows_answer_facts_figures_and_data(tmp_path):
-    page = page_text(tmp_path / "page.html")
-    parsed = Elements(page)
-    shown = {("h1", "Two samples"), ("p", "They are equal."), ("th", "rows"), ("td", "200")}
-    assert shown | {("figcaption", "first"), ("figcaption", "second")} <= set(parsed.text)
-    assert parsed.tags.count("svg") == 2
-    assert "details" in parsed.tags
+@pytest.fixture(scope="module")
+def balanced():
+    random = np.random.default_rng(0)
+    rows, labels = random.normal([[0.0], [2.0]] * 40), ["ill", "well"] * 40
+    return dd.ClassBalance(random_state=0).fit(rows, labels).estimate(random.normal(2.0, 1.0, (50, 1)))
 
 
-def test_page_needs_nothing_from_outside(tmp_path):
-    parsed = Elements(page_text(tmp_path / "page.html"))
-    assert not {"script", "link", "img", "iframe", "object", "base", "form"} & set(parsed.tags)
-    assert not [name for name, _ in parsed.attributes if name.startswith("on")]
-    targets = [value for name, value in parsed.attributes if re.fullmatch(r"src|srcset|(xlink:)?href", name)]
-    assert targets
-    assert all(value.startswith("#") for value in targets)
-    policies = [value for _, value in parsed.attributes if value and "default-src" in value]
+@pytest.fixture(params=["compared", "changed", "balanced"])
+def result(request):
+    return request.getfixturevalue(request.param)
+
+
+def page_of(result, folder, name="page.html"):
+    return result.to_html(folder / name).read_text("utf-8")
+
+
+def embedded(page):
+    return json.loads("".join(Elements(page).of("pre")))
+
+
+def test_page_needs_nothing_from_outside_and_runs_nothing(result, tmp_path):
+    parsed = Elements(page_of(result, tmp_path))
+    tags = {tag for tag, _ in parsed.tags}
+    assert not {"script", "link", "img", "image", "iframe", "object", "embed", "base", "form", "use"} & tags
+    assert not [name for name, _ in parsed.attributes if name.startswith("on") or name in ("src", "srcset", "href")]
+    assert "url(" not in "".join(parsed.of("style"))
+    assert "@import" not in "".join(parsed.of("style"))
+    policies = [value for name, value in parsed.attributes if value and "default-src" in value]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; img-src data:"]
 
 
-def test_no_identifier_appears_with_two_meanings(tmp_path):
-    page = page_text(tmp_path / "page.html", figures=[("", figure("a")), ("", figure("b"))])
-    named = re.findall(r'<(\w+) id="([^"]*)"', page)
-    assert named
-    assert "g" not in {tag for tag, _ in named}
-
-
-def test_hostile_text_is_text_everywhere(tmp_path):
-    page = page_text(
-        tmp_path / "page.html",
-        title=HOSTILE,
-        answer=HOSTILE,
-        facts=[(HOSTILE, HOSTILE), (HOSTILE, HOSTILE)],
-        figures=[(HOSTILE, figure("<script>alert(1)</script>"))],
-        data={HOSTILE: HOSTILE},
-    )
+def test_pictures_and_tables_have_names_for_those_who_cannot_see_them(result, tmp_path):
+    page = page_of(result, tmp_path)
     parsed = Elements(page)
-    assert "script" not in parsed.tags
-    assert parsed.tags.count("pre") == 1
-    visible = HOSTILE.replace("\u202e", "\ufffd").replace("\x1b", "\ufffd")
-    tags = [tag for tag, text in parsed.text if text == visible]
-    assert tags == ["title", "h1", "p", "th", "th", "th", "td", "figcaption"]
-    assert not {"\u202e", "\x1b"} & set(page)
+    pictures = [attrs for tag, attrs in parsed.tags if tag == "svg"]
+    assert pictures
+    assert all(attrs["role"] == "img" for attrs in pictures)
+    assert len(re.findall(r"<svg[^>]*><title>[^<]+</title>", page)) == len(pictures)
+    assert all(attrs.get("scope") in ("row", "col") for tag, attrs in parsed.tags if tag == "th")
 
 
-def test_lone_surrogates_can_be_written(tmp_path):
-    assert "\ufffd" in page_text(tmp_path / "page.html", answer="half \ud800", data={"name": "\ud800"})
+def test_page_holds_the_json_of_the_result(result, tmp_path):
+    assert embedded(page_of(result, tmp_path)) == result.to_dict()
 
 
-def test_embedded_json_is_the_data(tmp_path):
-    data = {"a": [1, 2.5, None], "name": "<b>&amp;\n", "ünï": True}
-    page = page_text(tmp_path / "page.html", figures=[], data=data)
-    shown = next(text for tag, text in Elements(page).text if tag == "pre")
-    assert json.loads(shown) == data
+def test_same_result_gives_the_same_bytes(result, tmp_path):
+    first, second = (result.to_html(tmp_path / name).read_bytes() for name in ("a.html", "b.html"))
+    assert first == second
 
 
-def test_numbers_that_json_does_not_know_are_refused(tmp_path):
-    with pytest.raises(ValueError, match="JSON"):
-        page_text(tmp_path / "page.html", data={"distance": float("nan")})
-    assert not list(tmp_path.iterdir())
+def test_answer_comes_first(result, tmp_path):
+    parsed = Elements(page_of(result, tmp_path))
+    answers = [text for text in parsed.of("p") if text.strip()]
+    expected = {"Comparison": "A and B differ", "ChangesResult": "1 change in 240", "ClassBalanceResult": "Of 50 new"}
+    assert answers[0].startswith(expected[type(result).__name__])
+    assert parsed.of("h1") == parsed.of("title")[:1]
 
 
-def test_same_content_gives_the_same_bytes(tmp_path):
-    assert page_text(tmp_path / "a.html") == page_text(tmp_path / "b.html")
+def test_how_it_was_computed_is_on_the_page(result, tmp_path):
+    shown = Elements(page_of(result, tmp_path)).of("td")
+    assert {str(result.seed), f"densdiff {result.version}", result.tuning} <= set(shown)
+    assert any(result.solver in text for text in shown)
 
 
-def test_figure_text_stays_text_in_any_alphabet():
-    svg = figure_svg(figure("温度 & <b>"))
-    assert svg.startswith("<svg")
-    assert "温度 &amp; &lt;b&gt;" in svg
-    assert "<metadata" not in svg
+def test_comparison_ranks_all_columns_and_folds_those_that_do_not_differ(compared, tmp_path):
+    page = page_of(compared, tmp_path)
+    ranked = Elements(page).of("th")
+    names = [column.name for column in compared.columns]
+    assert [text for text in ranked if text in names][: len(names)] == names
+    unfolded, folded = page.split("Columns without a significant difference")
+    for column in compared.columns:
+        assert f"<h3>{column.name}</h3>" in (unfolded if column.differs else folded)
+    assert {column.differs for column in compared.columns} == {True, False}
 
 
-def test_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+def test_comparison_shows_pairs_regions_missing_and_left_out(compared, tmp_path):
+    parsed = Elements(page_of(compared, tmp_path))
+    assert compared.pairs
+    assert compared.regions
+    assert f"{compared.pairs[0].first} and {compared.pairs[0].second}" in parsed.of("h3")
+    for region in compared.regions:
+        assert region.rule in parsed.of("th")
+        assert f"{100 * region.interval[0]:+.1f} to {100 * region.interval[1]:+.1f}" in parsed.of("td")
+    assert "20.0 %" in parsed.of("td")  # of B without a plan
+    assert dict(compared.left_out)["empty"] in parsed.of("td")
+
+
+def test_no_row_of_the_data_is_on_the_page(changed, tmp_path):
+    random = np.random.default_rng(5)
+    a, b = ({"x": random.normal(size=60), "y": random.normal(size=60)} for _ in range(2))
+    page = page_of(dd.compare(a, b, n_permutations=19, random_state=0), tmp_path)
+    assert not [value for table in (a, b) for of in table.values() for value in of if f"{abs(value):.6f}"[:8] in page]
+    page = page_of(changed, tmp_path)
+    assert not [value for value in changed.series[:, 0] if f"{abs(value):.6f}"[:8] in page]
+
+
+def test_fifty_columns_make_a_page_of_less_than_a_megabyte(compared, tmp_path):
+    random = np.random.default_rng(0)
+    points = np.linspace(-1234.5, 1234.5, 121)
+    rough = [Curve(points, *random.normal(size=(5, 121))) for _ in range(48)]
+    levels = Shares(tuple(f"level number {k}" for k in range(12)), *random.dirichlet(np.ones(12), 2))
+    drawn = [*rough, levels, levels]
+    columns = [
+        dataclasses.replace(compared.columns[0], name=f"a column {j}", profile=profile)
+        for j, profile in enumerate(drawn)
+    ]
+    worst = Map(points[:41], points[:41], random.normal(size=(41, 41)))
+    pairs = [dataclasses.replace(compared.pairs[0], map=worst)] * 4
+    path = dataclasses.replace(compared, columns=columns, pairs=pairs).to_html(tmp_path / "page.html")
+    assert 300_000 < path.stat().st_size < 1_000_000
+
+
+@pytest.fixture(scope="module")
+def hostile_pages(tmp_path_factory):
+    """A page of each kind whose names of columns, levels and classes are hostile."""
+    folder, random = tmp_path_factory.mktemp("hostile"), np.random.default_rng(0)
+    tables = []
+    for shift in (0.0, 1.5):
+        shared = random.normal(size=80)
+        table = {name: shared * shift + random.normal(shift, 1.0, 80) for name in HOSTILE}
+        table["<u>levels</u>"] = np.array(HOSTILE, dtype=object)[random.integers(0, 5 + 3 * bool(shift), 80)]
+        table["\u202elevels"] = np.array(HOSTILE, dtype=object)[random.integers(4 * bool(shift), 10, 80)]
+        table[f"empty{HOSTILE[0]}"] = np.full(80, np.nan)
+        tables.append(table)
+    with warnings.catch_warnings(action="ignore"):
+        found = dd.compare(*tables, missing="level", n_permutations=99, random_state=0)
+    series = dict(zip(HOSTILE, random.normal(size=(len(HOSTILE), 120)), strict=True))
+    scanned = dataclasses.replace(dd.detect_changes(random.normal(size=120), random_state=0), names=tuple(HOSTILE))
+    scanned = dataclasses.replace(
+        scanned, series=np.column_stack(list(series.values())), warnings=tuple(HOSTILE[:4] + HOSTILE[5:])
+    )
+    rows = np.concatenate([random.normal(k, 0.1, (5, 1)) for k in range(len(HOSTILE))])
+    with warnings.catch_warnings(action="ignore"):
+        shares = dd.ClassBalance(random_state=0).fit(rows, np.repeat(HOSTILE, 5)).estimate(rows)
+    assert found.columns[0].differs
+    assert found.pairs
+    return [
+        write_comparison(folder / "comparison.html", found),
+        write_changes(folder / "changes.html", scanned),
+        write_balance(folder / "balance.html", shares),
+    ]
+
+
+def test_hostile_names_are_text_everywhere(hostile_pages):
+    for path in hostile_pages:
+        page = path.read_text("utf-8")
+        parsed = Elements(page)
+        tags = [tag for tag, _ in parsed.tags]
+        assert not {"script", "img", "u", "b"} & set(tags)
+        assert [tags.count(tag) for tag in ("pre", "style", "main")] == [1, 1, 1]
+        assert not [name for name, _ in parsed.attributes if name.startswith("on")]
+        assert all(c.isprintable() or c == "\n" for c in page)
+        shown = "".join(text for inside, text in parsed.text if inside not in ("pre", "style"))
+        for name in HOSTILE[:6] if path.name == "changes.html" else HOSTILE:  # six columns of a series are drawn
+            assert svg.cut(checks.bare(name), 15)[:-1] in shown
+        assert "long" * 25 not in shown
+        assert embedded(page)
+
+
+def test_hostile_names_survive_in_the_json(hostile_pages):
+    found = embedded(hostile_pages[0].read_text("utf-8"))
+    assert {column["name"] for column in found["columns"]} >= set(HOSTILE)
+
+
+@given(st.text(), st.text())
+def test_any_text_is_escaped_in_pictures(text, name):
+    drawn = svg.picture(name, 1.0, 1.0, svg.words("text", text, class_=name))
+    parsed = Elements(drawn)
+    assert [tag for tag, _ in parsed.tags] == ["svg", "title", "text"]
+    assert "".join(parsed.of("text")) == svg.plain(text).replace("\r", "")
+    assert parsed.tags[2][1]["class"] == svg.plain(name)
+
+
+@given(st.text(alphabet="ab温度", max_size=40), st.integers(2, 30))
+def test_cut_text_fits_and_begins_the_same(text, most):
+    cut = svg.cut(text, most)
+    width = sum(2 if c in "温度" else 1 for c in cut)
+    assert width <= most
+    assert cut == text or (cut[-1] == "…" and text.startswith(cut[:-1]))
+
+
+finite = st.floats(-1e15, 1e15)
+
+
+@given(finite, st.floats(1e-9, 1e15), st.integers(2, 8))
+def test_ticks_are_even_and_inside(low, span, most):
+    high = low + span * max(1.0, abs(low) / 1e3)
+    found = svg.ticks(low, high, most)
+    slack = 1e-6 * (high - low)
+    assert 1 <= len(found) <= most + 1
+    assert low - slack <= found[0] <= found[-1] <= high + slack
+    assert np.ptp(np.diff(found)) <= slack if len(found) > 1 else True
+    assert len(set(svg.tick_labels(found))) == len(found)
+
+
+def test_tick_labels_read_well():
+    assert svg.tick_labels([-0.5, 0.0, 0.5]) == ["\N{MINUS SIGN}0.5", "0", "0.5"]
+    assert svg.tick_labels([20000.0, 40000.0]) == ["20000", "40000"]
+    assert svg.tick_labels([0.0, 2e-7]) == ["0", "2e\N{MINUS SIGN}07"]
+    assert svg.tick_labels(svg.ticks(3.0, 3.0, 5)) == ["3.000"]
+
+
+def coordinates(path):
+    return np.array([[float(part) for part in point.split()] for point in re.findall(r"[ML]([^MLZ]+)", path)])
+
+
+def test_curves_are_drawn_where_they_are():
+    points = np.linspace(2.0, 5.0, 31)
+    curve = Curve(points, np.sin(points) ** 2, np.cos(points) ** 2, np.cos(2 * points), *np.ones((2, 31)))
+    drawn = figures.densities("x", curve)
+    for kind, expected in (("in-a line", curve.a), ("in-b line thick", curve.b)):
+        x, y = coordinates(re.search(rf'd="([^"]*)" class="{kind}"', drawn)[1]).T
+        # one decimal of a unit, of which the range takes 304 across and 158 down
+        np.testing.assert_allclose(x, 46 + 304 * (points - 2.0) / 3.0, atol=0.051)
+        np.testing.assert_allclose(y, 166 - 158 * expected / (1.08 * max(curve.a.max(), curve.b.max())), atol=0.051)
+
+
+@pytest.mark.parametrize("scale", [2.0**-990, 2.0**20, 2.0**1000])
+def test_huge_and_tiny_numbers_are_drawn_like_others(changed, scale, tmp_path):
+    points, heights = np.linspace(-2.0, 5.0, 31), np.random.default_rng(0).uniform(size=(5, 31))
+
+    def lines(drawn):
+        return re.findall(r'd="([^"]*)" class="(?:in-. )?(?:line|area|band|solid)', drawn)
+
+    for draw in (figures.densities, figures.difference):
+        usual, scaled = draw("x", Curve(points, *heights)), draw("x", Curve(scale * points, *(heights / scale)))
+        assert lines(usual) == lines(scaled)
+        assert lines(usual)
+    scaled = dataclasses.replace(changed, series=scale * changed.series)
+    assert lines(page_of(scaled, tmp_path)) == lines(page_of(changed, tmp_path))
+
+
+def test_difference_is_coloured_only_where_the_band_leaves_out_zero():
+    points = np.linspace(0.0, 1.0, 5)
+    estimate = np.array([-1.0, -1.0, 0.0, 1.0, 1.0])
+    unsure = Curve(points, points, points, estimate, estimate - 2.0, estimate + 2.0)
+    assert "solid" not in figures.difference("x", unsure)
+    sure = dataclasses.replace(unsure, lower=estimate - [2.0, 2.0, 2.0, 2.0, 0.5])
+    assert "in-b solid" in figures.difference("x", sure)
+    assert "in-a solid" not in figures.difference("x", sure)
+
+
+def test_bars_are_as_long_as_their_shares():
+    shares = Shares(("low", "high"), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
+    widths = [float(width) for width in re.findall(r'<rect[^>]*width="([\d.]+)"', figures.share_bars("x", shares))]
+    np.testing.assert_allclose(widths, 196 * np.array([0.25, 0.5, 0.75, 0.5]) / 0.75, atol=0.051)
+
+
+def test_map_paints_each_cell_with_the_shade_of_its_value():
+    values = np.random.default_rng(0).normal(size=(7, 9))
+    drawn = figures.difference_map("x", "y", Map(np.arange(9.0), np.arange(7.0), values))
+    painted = np.zeros(values.shape)
+    for d, kind, opacity in re.findall(r'<path d="([^"]*)" class="in-(.) cell" opacity="([\d.]+)"', drawn):
+        for left, bottom, right, top in re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)", d):
+            columns = [round((float(x) - 46) / 304 * 9) for x in (left, right)]
+            rows = [round((280 - float(y)) / 260 * 7) for y in (bottom, top)]
+            painted[slice(*rows), slice(*columns)] += float(opacity) * (1 if kind == "b" else -1)
+    np.testing.assert_allclose(painted, np.rint(6 * values / np.abs(values).max()) / 6, atol=0.005)
+
+
+@pytest.mark.parametrize("levels", [(True, False), (False, True), (True, True)])
+def test_map_of_levels_names_them(levels):
+    names = ("north", "south", "<b>")
+    x, y = (names if each else np.arange(3.0) for each in levels)
+    parsed = Elements(figures.difference_map("x", "y", Map(x, y, np.eye(3))))
+    assert [text for text in parsed.of("text") if text in names] == list(names) * sum(levels)
+
+
+def test_words_of_the_scale_are_those_of_the_answer():
+    limits, names = zip(*EFFECTS, strict=True)
+    assert tuple(zip((0.0, *limits), (*names, "very large"), strict=True)) == figures.EFFECTS
+
+
+@pytest.mark.parametrize("value", [0.0, 0.009, 0.01, 0.3, 0.5, 1.0])
+def test_scale_marks_the_value_and_its_word(value):
+    drawn = figures.effect_scale(value, (value / 2, value))
+    assert re.findall(r'strong">([^<]+)<', drawn) == [dd.questions.wording.effect_word(value)]
+    at = float(re.search(r'cx="([\d.]+)"', drawn)[1])
+    np.testing.assert_allclose(at, 26 + 324 * value**0.5, atol=0.051)
+
+
+def test_long_series_is_thinned_and_keeps_its_extremes(changed, tmp_path):
+    series = np.random.default_rng(0).normal(size=(100_000, 1))
+    series[77_777] = 40.0
+    long = dataclasses.replace(changed, series=series, scores=np.abs(series[:, 0]))
+    page = page_of(long, tmp_path)
+    assert len(page) < 60_000
+    assert "scores" not in embedded(page)
+    assert "100000 scores" in page
+    y = coordinates(re.search(r'd="([^"]*)" class="range"', page)[1])[:, 1]
+    assert y.min() == pytest.approx(148 - 140 * 1.06 / 1.12, abs=0.051)  # room of 6 % above and below
+    assert len(y) <= 1200
+
+
+def test_series_without_score_or_threshold_is_drawn(changed, tmp_path):
+    with pytest.warns(dd.DensDiffWarning, match="too few"):
+        short = dd.detect_changes(np.arange(5.0) ** 2, random_state=0)
+    page = page_of(short, tmp_path)
+    assert "No change found in 5 samples." in page
+    assert 'class="threshold"' not in page
+    assert 'class="threshold"' in page_of(changed, tmp_path)
+
+
+zoned = datetime.datetime(2026, 3, 1, 23, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+
+
+@pytest.mark.parametrize(
+    ("times", "labels", "name"),
+    [
+        (None, ["0", "1", "2", "3", "4"], "sample"),
+        ([5, 6, 7, 8, 15], ["6", "8", "10", "12", "14"], "time"),
+        (np.arange(5).astype("m8[m]"), ["0", "1", "2", "3", "4"], "time (min)"),
+        (np.arange(5).astype("m8[M]"), ["0", "50", "100"], "time (d)"),
+        ([datetime.timedelta(seconds=k) for k in range(5)], ["0", "1", "2", "3", "4"], "time (s)"),
+        (np.arange(5).astype("M8[D]"), ["1970-01-01", "1970-01-03", "1970-01-05"], "time"),
+        (np.arange(5).astype("M8[Y]"), ["1970-01-01", "1972-01-01", "1974-01-01"], "time"),
+        (np.arange(5).astype("M8[h]"), ["00:00", "02:00", "04:00"], "time, from 1970-01-01"),
+        ([datetime.date(2026, 1, k) for k in range(1, 6)], ["2026-01-01", "2026-01-03", "2026-01-05"], "time"),
+        (
+            [zoned + datetime.timedelta(hours=k) for k in range(5)],
+            ["21:00", "23:00", "01:00"],
+            "time (UTC), from 2026-03-01",
+        ),
+        (np.zeros(5, "M8[s]"), ["00:00:00.000000"], "time, from 1970-01-01"),
+    ],
+)
+def test_clock_has_round_ticks(times, labels, name):
+    clock = changes_page._clock(None if times is None else np.asarray(times), 5)
+    assert clock.axis[1] == labels
+    assert clock.name == name
+    assert len(clock.at) == 5
+
+
+def test_interrupted_write_leaves_the_old_file_and_no_other(result, tmp_path, monkeypatch):
     target = tmp_path / "page.html"
     target.write_text("old")
 
@@ -131,19 +424,17 @@ def test_failed_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        write_aside(target, b"new")
+        result.to_html(target)
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
     assert target.read_text() == "old"
 
 
-def test_file_gets_ordinary_permissions(tmp_path):
-    (tmp_path / "plain").write_bytes(b"")
-    written = write_aside(tmp_path / "aside", b"content")
-    assert written.stat().st_mode == (tmp_path / "plain").stat().st_mode
-    assert written.read_bytes() == b"content"
+def test_unwritable_place_is_named(result, tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        result.to_html(tmp_path / "no" / "page.html")
 
 
-def test_missing_jinja_names_the_extra(tmp_path, monkeypatch):
+def test_missing_jinja_names_the_extra(result, tmp_path, monkeypatch):
     real = builtins.__import__
 
     def without_jinja(name, *args, **kwargs):
@@ -153,4 +444,4 @@ def test_missing_jinja_names_the_extra(tmp_path, monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(MissingExtraError, match=r"densdiff\[plot\]"):
-        page_text(tmp_path / "page.html", figures=[])
+        result.to_html(tmp_path / "page.html")

@@ -11,7 +11,7 @@ from densdiff.checks.categories import Levels, coded, is_category
 from densdiff.checks.parameters import choice
 from densdiff.checks.samples import Pair, matched, paired
 from densdiff.checks.tables import Column, Table, floats, missing_values, table_of
-from densdiff.checks.wording import came, listed, shown, warn
+from densdiff.checks.wording import came, capped, listed, shown, warn
 from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
@@ -68,6 +68,7 @@ def compared(
     if columns is not None:
         given = _chosen(given[0], columns), _chosen(given[1], columns)
     names, a, b = matched(*given, notes)
+    a, b = _with_truths(a), _with_truths(b)
     left_out = (
         [(name, f"only in {table.where}") for table in given for name in table.names or () if name not in names]
         if len(names) < max(len(table.columns) for table in given)
@@ -94,6 +95,7 @@ def compared(
     names, (a, b), levels = coded([a, b], names, notes)
     left_out += [(name, "almost every row has a level of its own") for name in known if name not in names]
     a, b = _numbers(a, b, names, notes), _numbers(b, a, names, notes)
+    notes += _constants(a, b, names, levels)
     return Compared(names, levels, a, b, tuple(left_out), found, sizes, tuple(notes))
 
 
@@ -106,6 +108,18 @@ def _chosen(table: Table, columns: Sequence[str]) -> Table:
     if lacking := [name for name in columns if name not in (table.names or ())]:
         raise InputError(f"{table.where} has no column {listed(lacking)}; it has {listed(table.names or ())}")
     return table.select(tuple(dict.fromkeys(columns)))
+
+
+def _with_truths(table: Table) -> Table:
+    """Booleans that came as floats, because some are missing, as True, False and None."""
+    columns = []
+    for column in table.columns:
+        if column.kind == "booleans" and column.values.dtype.kind == "f":
+            values = column.values.astype(bool).astype(object)
+            values[np.isnan(column.values)] = None
+            column = replace(column, values=values)
+        columns.append(column)
+    return replace(table, columns=columns)
 
 
 def _rows(table: Table, rows: Any) -> Table:
@@ -146,6 +160,8 @@ def _treated(
         if not (of[0].any() or of[1].any()):
             new = [(name, both)]
         elif is_category(both):
+            if any(_LEVEL in column.values.tolist() for column in both):
+                raise InputError(f"column {shown(name)} has a level {_LEVEL!r} beside missing values; rename it")
             filled = [_filled(column, mask, _LEVEL) for column, mask in zip(both, of, strict=True)]
             new = [(name, filled)]
         else:
@@ -188,6 +204,21 @@ def _numbers(table: Table, other: Table, names: tuple[str, ...], notes: list[str
         plain = column.kind == "numbers" and column.values.dtype == np.float64 and np.isfinite(column.values).all()
         if not plain:  # else no copy is made
             single, twin = (replace(each, columns=[each.columns[j]]) for each in (table, other))
-            column = replace(column, values=floats(single, (name,), notes, twin)[:, 0], kind="numbers")
+            values = floats(single, (name,), notes, twin)[:, 0]
+            column = Column(values)
         columns.append(column)
     return replace(table, columns=columns)
+
+
+def _constants(a: Table, b: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> list[str]:
+    """Notes on columns that are constant in both tables."""
+    equal, masses = [], []
+    for name, of, x, y in zip(names, levels, *([c.values for c in table.columns] for table in (a, b)), strict=True):
+        if x[0] != x[-1] or y[0] != y[-1] or not ((x == x[0]).all() and (y == y[0]).all()):
+            continue
+        if x[0] == y[0]:
+            equal.append(f"column {shown(name)} is constant and equal in both; it contributes nothing")
+        elif of is None:
+            values = f"{x[0]:.10g} in all of {a.where} and {y[0]:.10g} in all of {b.where}"
+            masses.append(f"column {shown(name)} is {values}; point masses have no density")
+    return capped(equal, "columns are constant and equal") + capped(masses, "columns are constant")

@@ -74,7 +74,7 @@ def paired(
     if d > n + m:
         shapes = f"X {x.shape}, Y {y.shape}"
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
-    copies = _copies(x, y, notes, (table_x.where, table_y.where))
+    copies = _copies(x, y, notes, (table_x.where, table_y.where), levels)
     varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
     notes += _tie_notes(x, y, names, copies, levels) if ties else []
     return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies, levels)
@@ -224,7 +224,9 @@ def _varies(x: FloatArray, y: FloatArray) -> bool:
     return not (ends_equal and bool((x == x[0]).all()) and bool((y == x[0]).all()))
 
 
-def _copies(x: FloatArray, y: FloatArray, notes: list[str], where: tuple[str, str]) -> int:
+def _copies(
+    x: FloatArray, y: FloatArray, notes: list[str], where: tuple[str, str], levels: tuple[Levels, ...] = ()
+) -> int:
     """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows."""
     same = np.array_equal(x, y)
     copies = 1
@@ -234,14 +236,20 @@ def _copies(x: FloatArray, y: FloatArray, notes: list[str], where: tuple[str, st
         hash_x, hash_y = _row_hashes(x), _row_hashes(y)
         same = np.array_equal(hash_x, hash_y)
         times = [np.unique(hashes, return_counts=True)[1] for hashes in (hash_x, hash_y)]
-        # few distinct rows are tied data, such as integers 0 to 3, and may well occur equally often
-        if min(map(len, times)) >= 10 and min(map(np.min, times)) == max(map(np.max, times)):
+        # few distinct rows are tied data, such as integers 0 to 3, and may well occur equally often; so may categories
+        few = min(map(len, times)) < 10 or _only_categories(levels)
+        if not few and min(map(np.min, times)) == max(map(np.max, times)):
             copies = int(times[0][0])
     if same:
         notes.append(f"{where[0]} and {where[1]} hold the same rows: is a sample compared with itself?")
     if copies > 1:
         warn(f"every row occurs {copies} times and counts once: {_COPIES}", notes)
     return copies
+
+
+def _only_categories(levels: tuple[Levels, ...]) -> bool:
+    """Whether equal rows are ordinary: no column of numbers tells rows apart."""
+    return bool(levels) and None not in levels
 
 
 def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
@@ -331,7 +339,8 @@ def labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: bool = Fa
     if sample_weight is not None:
         weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
     kept = weights > 0
-    kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
+    if not _only_categories(levels):
+        kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
     known = levels if any(levels) else ()
     return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes), known)
 
@@ -344,6 +353,8 @@ def new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: tuple[
     found = _located(data, names, "X_new", notes, levels, known=False)
     if len(found) < 2:
         raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
+    if _only_categories(levels):
+        return found
     return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]
 
 

@@ -61,9 +61,11 @@ def find_regions(
             found += _confirmed(rules, rows[rest], in_b[rest], alpha / 2)
     kept: list[Region] = []
     for _, region in sorted(found, key=lambda each: -each[0]):
-        earlier = strata_of([each.rule for each in kept], rows)
+        earlier, _ = strata_of([each.rule for each in kept], rows)
         p, z = conditional_test(holds(region.rule, rows), in_b, earlier)
-        if p <= alpha and z * (region.share_b - region.share_a) > 0 and len(kept) < most:
+        named = {each.rule[0].column for each in kept if len(each.rule) == 1}
+        again = len(region.rule) == 1 and region.rule[0].column in named
+        if not again and p <= alpha and z * (region.share_b - region.share_a) > 0 and len(kept) < most:
             kept.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
     return kept
 
@@ -74,7 +76,7 @@ def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: floa
     held = [holds(rule, rows) for rule in rules]
     for k, found in enumerate(held):
         overall, deviations[k] = conditional_test(found, in_b, np.zeros(len(rows), dtype=np.intp))
-        pvalues[k], within = conditional_test(found, in_b, strata_of(rules[:k], rows))
+        pvalues[k], within = conditional_test(found, in_b, strata_of(rules[:k], rows)[0])
         pvalues[k] = max(overall, pvalues[k]) if deviations[k] * within > 0 else 1.0
     adjusted = holm(pvalues)
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])

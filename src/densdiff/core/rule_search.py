@@ -1,7 +1,7 @@
 """The search for rules that hold more often in one sample than in the other.
 
 A rule is judged by z, its difference of shares in deviations, and by its gain: z^2 / 2 less the logarithm of the number
-of rules that could have been said as shortly. Rows for which the same earlier rules hold are a stratum, and z compares
+of rules that could have been said as shortly. Rows that earlier rules treat alike are a stratum, and z compares
 within strata (Mantel and Haenszel): what an earlier rule implies has z = 0, while a difference in other columns keeps
 all of its rows.
 
@@ -47,13 +47,17 @@ def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: in
         kept = _most_different(rows, in_b, n_levels)
         found = search_rules(rows[:, kept], in_b, n_levels[kept], most)
         return [tuple(replace(condition, column=int(kept[condition.column])) for condition in rule) for rule in found]
-    table = _Table.of(rows, in_b, n_levels)
     rules: list[Rule] = []
-    while len(rules) < most:
-        draft = _Search(table, strata_of(rules, rows)).best()
+    free = np.arange(rows.shape[1])  # a column that differs by itself is named once
+    while len(rules) < most and len(free):
+        table = _Table.of(rows[:, free], in_b, n_levels[free])
+        draft = _Search(table, *strata_of(rules, rows)).best()
         if draft is None:
             break
-        rules.append(_in_words(draft, table, rows))
+        rule = _in_words(draft, table, rows[:, free])
+        rules.append(tuple(replace(condition, column=int(free[condition.column])) for condition in rule))
+        if len(rule) == 1:
+            free = np.delete(free, rule[0].column)
     return rules
 
 
@@ -132,8 +136,9 @@ def _cuts(x: FloatArray) -> FloatArray:
 class _Search:
     """The best rule within strata."""
 
-    def __init__(self, table: _Table, stratum: IntArray) -> None:
+    def __init__(self, table: _Table, stratum: IntArray, outside: BoolArray | None = None) -> None:
         strata = int(stratum.max()) + 1
+        self.outside = np.arange(strata) == 0 if outside is None else outside  # of earlier rules, (S,)
         self.table = table
         self.group = 2 * stratum + table.in_b  # (n,)
         self.stratum = stratum
@@ -147,7 +152,7 @@ class _Search:
         self.columns = len(table.sizes)
 
     def best(self) -> _Draft | None:
-        if self.total[0] < _LEFT * self.total.sum():
+        if self.total[self.outside].sum() < _LEFT * self.total.sum():
             return None
         singles = [(j, self.scan({}, j)) for j in range(self.columns)]
         starts: list[_Draft] = [
@@ -179,14 +184,14 @@ class _Search:
         held = counts.sum(axis=1)  # (S, k)
         samples = counts.sum(axis=0)  # (2, k)
         enough = (samples >= self.least[:, None]).any(axis=0)
-        enough &= self._new(held[0], held.sum(axis=0))
+        enough &= self._new(held[self.outside].sum(axis=0), held.sum(axis=0))
         excess = samples[1] - self.share_b @ held
         return _ratio(excess, self.spread @ (held * (self.total[:, None] - held)), enough)
 
     def _new(self, outside: FloatArray, rows: FloatArray) -> BoolArray:
         """Which rules have at most about half of the rows, and at least half the usual share outside earlier rules."""
         n = self.total.sum()
-        found: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[0] * rows)
+        found: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[self.outside].sum() * rows)
         return found
 
     def scan(self, draft: _Draft, column: int) -> tuple[float, BoolArray]:
@@ -250,7 +255,11 @@ class _Search:
         gains, kinds = np.full((len(column), len(column)), -inf), np.zeros((len(column), len(column)), dtype=np.intp)
         for kind, (excess, held) in enumerate(self._products()):
             rows = held.sum(axis=0)
-            enough = (column[:, None] < column) & (rows >= self.least.min()) & self._new(held[0], rows)
+            enough = (
+                (column[:, None] < column)
+                & (rows >= self.least.min())
+                & self._new(held[self.outside].sum(axis=0), rows)
+            )
             variance = np.einsum("s,sij->ij", self.spread, held * (self.total[:, None, None] - held))
             z = _ratio(excess, variance, enough)
             gain = np.where(z == 0, -inf, z**2 / 2 - cost[:, None] - cost)

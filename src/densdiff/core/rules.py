@@ -8,6 +8,8 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
 
+_FIRST_BINS, _BINS = 8, 4  # of a column that differs by itself, and of the next such columns
+_FEW_COLUMNS = 40  # beyond, a rule of one condition makes two strata
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
@@ -37,14 +39,34 @@ def holds(rule: Rule, rows: FloatArray) -> BoolArray:
     return found
 
 
-def strata_of(rules: list[Rule], rows: FloatArray) -> IntArray:
-    """Rows for which the same rules hold have the same number; 0 are those for which none does."""
-    found = np.zeros(len(rows), dtype=np.intp)
+def strata_of(rules: list[Rule], rows: FloatArray) -> tuple[IntArray, BoolArray]:
+    """Rows that the rules treat alike have the same number, (N,); and strata outside rules of several conditions.
+
+    A rule of one condition says that its column differs, so rows in different parts of that column are told apart:
+    what follows from the column alone is no further finding.
+    """
+    found, inside = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows), dtype=bool)
+    bins = _FIRST_BINS
     for rule in rules:
-        found = 2 * found + holds(rule, rows)
-        values, found = np.unique(found, return_inverse=True)
-        found += int(values[0] > 0)
-    return found
+        part = holds(rule, rows).astype(np.intp)
+        if len(rule) > 1:
+            inside |= part > 0
+        elif rows.shape[1] <= _FEW_COLUMNS:
+            part = _parts(rule[0], rows, bins, part)
+            bins = _BINS
+        found = np.unique(found * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1]
+    outside = np.zeros(int(found.max(initial=0)) + 1, dtype=bool)
+    outside[found[~inside]] = True
+    return found, outside
+
+
+def _parts(condition: Condition, rows: FloatArray, bins: int, otherwise: IntArray) -> IntArray:
+    """Which of a few parts of a column each row is in."""
+    x = rows[:, condition.column]
+    if condition.levels is not None:
+        return x.astype(np.intp) if x.max(initial=0.0) < bins else otherwise
+    cuts = np.unique(np.quantile(x, np.arange(1, bins) / bins))
+    return np.searchsorted(cuts, x)
 
 
 def shortest_between(low: float, high: float, otherwise: float) -> float:

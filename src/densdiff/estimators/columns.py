@@ -5,6 +5,7 @@ each. One relabelling of rows serves all columns (Westfall and Young), or each c
 """
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,20 +18,23 @@ from densdiff.core.grid import places_of
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.prepared import prepare
+from densdiff.estimators.prepared import Prepared, prepare
 from densdiff.estimators.statistics import STRONG, CellStatistics, spread_sigmas
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
 _SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns may take
 _EVEN = 1.1  # ratio of sizes up to which step-down holds though the dependence of columns may have changed (DESIGN 1.6)
 _MOST = 50_000  # relabellings of one column
+_AT_ONCE = 1 << 21  # counts in cells that a worker draws
+_WORKERS = 4
+_HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a closer one
 
 
 @dataclass(frozen=True)
 class ColumnCells:
     """The cell of each pooled row, -1 where it is off the grid, and statistics (k, M) of counts of A, (k, cells)."""
 
-    index: npt.NDArray[np.intp]
+    index: npt.NDArray[np.intp]  # empty if each column draws counts of its own: at 10^6 rows it is 16 MB
     counts: CountArray  # (2, cells)
     statistics: Callable[[CountArray], FloatArray]
 
@@ -51,25 +55,44 @@ def adjustment(n: int, m: int, permutations: int) -> str:
 
 def column_pvalues(
     columns: list[ColumnCells], n: int, m: int, permutations: int, alpha: float, seed: int
-) -> tuple[FloatArray, FloatArray, str]:
-    """p-values and adjusted ones of all columns, (d,) each, and how they were adjusted."""
+) -> tuple[FloatArray, FloatArray]:
+    """p-values of all columns and adjusted ones, (d,) each."""
     random = np.random.default_rng([seed, 21])
-    how = adjustment(n, m, permutations)
-    if how == HOLM:
+    if adjustment(n, m, permutations) == HOLM:
         least = int(np.ceil(4.0 * len(columns) / alpha))  # else no column could ever reach alpha
         count = max(permutations, min(least, _MOST))
-        found = np.array([_pvalue(_own(column, n, count, random)) for column in columns])
-        return found, resample.holm(found), how
+        streams = random.spawn(len(columns))
+
+        def task(column: ColumnCells, random: np.random.Generator) -> float:
+            return _closer(column, random, permutations, count, alpha)
+
+        with ThreadPoolExecutor(_WORKERS) as pool:  # the answer does not depend on how many
+            found = np.array(list(pool.map(task, columns, streams)))
+        return found, resample.holm(found)
     is_a = np.repeat([True, False], [n, m])
     labels = np.vstack([is_a[None], *resample.relabellings(is_a, None, permutations, random)])
     values = np.column_stack([_largest(column.statistics(_counted(column, labels))) for column in columns])
-    return np.array([_pvalue(each) for each in values.T]), resample.step_down(values), how
+    return np.array([_pvalue(each) for each in values.T]), resample.step_down(values)
 
 
-def _own(column: ColumnCells, n: int, count: int, random: np.random.Generator) -> FloatArray:
-    pooled = column.counts.sum(axis=0)
-    drawn = resample.permuted_counts(pooled, int(column.counts[0].sum()), count, random)
-    return _largest(column.statistics(np.vstack([column.counts[:1], drawn])))
+def _closer(column: ColumnCells, random: np.random.Generator, few: int, many: int, alpha: float) -> float:
+    """The p-value from few relabellings, or if that is small from many others: at most u with probability u.
+
+    Below the limit only the second counts, which is valid by itself; above it, to be at most u the first must be too.
+    """
+    if few < many and (first := _pvalue(_own(column, few, random))) > _HOPELESS * alpha:
+        return first
+    return _pvalue(_own(column, many, random))
+
+
+def _own(column: ColumnCells, count: int, random: np.random.Generator) -> FloatArray:
+    pooled, n = column.counts.sum(axis=0), int(column.counts[0].sum())
+    found = [column.statistics(column.counts[:1])]
+    step = max(1, _AT_ONCE // len(pooled))
+    for first in range(0, count, step):
+        drawn = resample.permuted_counts(pooled, n, min(step, count - first), random)
+        found.append(column.statistics(drawn))
+    return _largest(np.vstack(found))
 
 
 def _largest(table: FloatArray) -> FloatArray:
@@ -88,7 +111,7 @@ def _counted(column: ColumnCells, labels: BoolArray) -> CountArray:
     return np.asarray(np.add.reduceat(labels[:, order], starts, axis=1, dtype=np.int64))
 
 
-def number_cells(pair: checks.Pair, seed: int) -> ColumnCells | None:
+def number_cells(pair: checks.Pair, seed: int, how: str) -> ColumnCells | None:
     """A column of numbers; None if it is one and the same constant."""
     if not pair.varying[0]:
         return None
@@ -96,13 +119,19 @@ def number_cells(pair: checks.Pair, seed: int) -> ColumnCells | None:
     models = [(float(sigma), STRONG) for sigma in spread_sigmas(data.pooled_rows, seed)]
     of = CellStatistics(data, models)
     cells = of.cells
-    nodes = np.rint(places_of(data.pooled_rows.T, of.axes)[:, 0] / cells.spacing).astype(np.intp)
-    index = np.minimum(np.searchsorted(cells.occupied, nodes), len(cells.occupied) - 1)
-    index[cells.occupied[index] != nodes] = -1
+    index = np.empty(0, dtype=np.intp) if how == HOLM else _index(data, of)
     return ColumnCells(index, cells.counts, lambda counts: resample.cell_statistics(cells, counts, models))
 
 
-def level_cells(pair: checks.Pair) -> ColumnCells | None:
+def _index(data: Prepared, of: CellStatistics) -> npt.NDArray[np.intp]:
+    cells = of.cells
+    nodes = np.rint(places_of(data.pooled_rows.T, of.axes)[:, 0] / cells.spacing).astype(np.intp)
+    index = np.minimum(np.searchsorted(cells.occupied, nodes), len(cells.occupied) - 1)
+    index[cells.occupied[index] != nodes] = -1
+    return np.asarray(index)
+
+
+def level_cells(pair: checks.Pair, how: str) -> ColumnCells | None:
     """A column of categories: the sum of squared differences of shares, as they are and in units of their noise."""
     if not pair.varying[0]:
         return None
@@ -113,7 +142,8 @@ def level_cells(pair: checks.Pair) -> ColumnCells | None:
         squared = np.square(of_a / sizes[0] - (pooled - of_a) / sizes[1])
         return np.column_stack([squared.sum(axis=1), (squared / np.maximum(pooled, 1)).sum(axis=1)])
 
-    return ColumnCells(np.concatenate([pair.x[:, 0], pair.y[:, 0]]).astype(np.intp), counts, statistics)
+    codes = np.empty(0) if how == HOLM else np.concatenate([pair.x[:, 0], pair.y[:, 0]])
+    return ColumnCells(codes.astype(np.intp), counts, statistics)
 
 
 def level_counts(pair: checks.Pair) -> CountArray:

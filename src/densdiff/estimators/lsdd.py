@@ -1,11 +1,13 @@
 """LSDD: the least-squares density-difference estimator, f = p - q fitted in one step (paper 2.2)."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from densdiff import checks
+from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
@@ -22,6 +24,7 @@ from densdiff.estimators.uncertainty import Densities, band, band_model, distanc
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _LAM_RANGE = (1e-50, 1e50)
 _FEW_ROWS = 20
+_PROBED = 2000  # rows of a sample that choose the smoothing of categories
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
 Built = tuple[str, Solver, FloatArray | None]  # a solver's name, itself, its centers in the user's units
 
@@ -174,7 +177,7 @@ class LSDD(BaseEstimator):
     ) -> tuple[Built, list[Choice]]:
         """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
         found: list[tuple[float, float, Built, list[Choice]]] = []
-        for categories in self._data.smoothings():
+        for categories in self._smoothings(sides, name, sigmas, lams):
             built = self._build(name, sigmas, lams, strict, categories)
             choices = [choose(built[1], side, self._data.n_folds) for side in sides]
             log_scale = choices[0].log_scale
@@ -185,6 +188,25 @@ class LSDD(BaseEstimator):
         with np.errstate(under="ignore"):
             best = min(found, key=lambda each: each[0] * np.exp(top - each[1]))
         return best[2], best[3]
+
+    def _smoothings(
+        self, sides: list[Side], name: str, sigmas: FloatArray, lams: FloatArray | None
+    ) -> list[Categories | None]:
+        """The kernels of categories to search; of many rows the best one for some of them, and the next rougher one."""
+        options, pair = self._data.smoothings(), self._data.pair
+        if len(options) == 1 or max(len(pair.x), len(pair.y)) <= 2 * _PROBED:
+            return options
+        of_x, of_y = (selection.draw_rows(self._data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
+        weights_x, weights_y = pair.weights_x[of_x], pair.weights_y[of_y]
+        some = replace(pair, x=pair.x[of_x], y=pair.y[of_y], weights_x=weights_x, weights_y=weights_y)
+        probe = clone(self)
+        probe._data = prepare(
+            some, standardize=self.standardize, folds=self._data.n_folds, random_state=self._data.seed
+        )
+        (_, solver, _), _ = probe._searched_for(sides, name, sigmas, lams, strict=False)
+        chosen = solver.categories.smoothing if isinstance(solver, CentersSolver) and solver.categories else 0.0
+        place = [0.0 if each is None else each.smoothing for each in options].index(chosen)
+        return options[max(0, place - 1) : place + 1]
 
     def chosen_for(self, side: Side) -> tuple[Solver, Choice]:
         """The fitted solver and its choice for another curve; with categories, with a smoothing of its own."""

@@ -29,6 +29,9 @@ class FittedBalance(Protocol):
     def classes_(self) -> Any: ...
 
     @property
+    def levels_(self) -> tuple[tuple[str, ...] | None, ...]: ...
+
+    @property
     def feature_names_(self) -> tuple[str, ...]: ...
 
     def predict(self, X_new: Any, /) -> FloatArray: ...
@@ -68,8 +71,13 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     names = balance.feature_names_
     if column is not None and column not in names:
         raise InputError(f"column must be one of {', '.join(map(checks.shown, names))}; got {checks.came(column)}")
-    new, priors = checks.new_rows(X_new, names, []), balance.predict(X_new)
-    j = _telling(balance.samples_) if column is None else names.index(column)
+    levels = balance.levels_
+    numbers = [j for j in range(len(names)) if not levels or levels[j] is None]
+    if not numbers or (column is not None and names.index(column) not in numbers):
+        raise InputError("plot_mixture draws a column of numbers; categories have shares and no density")
+    new, priors = checks.new_rows(X_new, names, [], levels), balance.predict(X_new)
+    telling = numbers[_telling(tuple(sample[:, numbers] for sample in balance.samples_))]
+    j = telling if column is None else names.index(column)
     ax = new_axes() if ax is None else ax
     classes, rows = [sample[:, j] for sample in balance.samples_], new[:, j]
     low, high = drawn_range(np.concatenate([*classes, rows]))

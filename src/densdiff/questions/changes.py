@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, fields
 from math import sqrt
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,6 +82,12 @@ class ChangesResult(Receipt):
         from densdiff.plots import plot_changes
 
         return plot_changes(self)
+
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write one self-contained page and return its path; needs Jinja2."""
+        from densdiff.report import write_changes
+
+        return write_changes(path, self)
 
     def __str__(self) -> str:
         found = len(self.changes)

@@ -2,6 +2,8 @@
 
 import itertools
 from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -59,6 +61,12 @@ class ClassBalanceResult(Receipt):
                 between = f"  [{low:.3f}, {high:.3f}] at {100 * self.level:g} %"
             lines.append(f"  {label:<{wide}}  {self.priors[c]:.3f}{between}")
         return "\n".join(lines + self._receipt_lines())
+
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write one self-contained page and return its path; needs Jinja2."""
+        from densdiff.report import write_balance
+
+        return write_balance(path, self)
 
 
 class ClassBalance(BaseEstimator):
@@ -127,7 +135,7 @@ class ClassBalance(BaseEstimator):
         self._data, self._counts, self._shares = _thinned(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
         self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
-        self.feature_names_ = data.names
+        self.feature_names_, self.levels_ = data.names, data.levels
         self.n_features_in_ = len(data.names)
         return self
 

@@ -24,7 +24,7 @@ from densdiff.questions.two_sample import TwoSampleResult, pair_test
 from densdiff.questions.wording import condition_text, effect_word, levels_moved, number_moved, percent
 
 _LEVEL = 0.95  # of intervals
-_JOINT_ROWS = 20_000  # of a table that are looked at together when there are several columns
+_JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRS_ROWS = 10_000  # of a table: from three columns of numbers on, all pairs of rows are compared
 _WIDE = 30  # columns from which on pairs of columns are sought among fewer rows
 _PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
@@ -202,6 +202,12 @@ class Comparison(Receipt):
 
         return plot_comparison(self, ax)
 
+    def to_html(self, path: str | PathLike[str]) -> Path:
+        """Write one self-contained page and return its path; needs Jinja2."""
+        from densdiff.report import write_comparison
+
+        return write_comparison(path, self)
+
 
 def _block(title: str, lines: list[str]) -> list[str]:
     rest = [f"and {len(lines) - _SHOWN - 1} more"] if len(lines) > _SHOWN + 1 else []
@@ -280,15 +286,18 @@ def _effect(value: Any) -> float:
 
 def _compared(both: checks.Compared, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
     d, numeric = len(both.names), not any(both.levels)
-    few = _PAIRS_ROWS if numeric and d > 2 else len(both.a.columns[0].values) if d == 1 or numeric else _JOINT_ROWS
+    few = _PAIRS_ROWS if numeric and d > 2 else sum(both.sizes) if d == 1 or numeric else _JOINT_ROWS
     pair, notes = _some_rows(both, seed, max(few, _PAIRS_ROWS), "the distance of all columns")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(_LEVEL)
-    joint, more = _some_rows(both, seed, both.a.shape[0] + both.b.shape[0] if d == 1 else _JOINT_ROWS, "the joint test")
+    joint, more = _some_rows(both, seed, sum(both.sizes) if d == 1 else _JOINT_ROWS, "the joint test")
     test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
     notes = [*distance.warnings, *notes, *more]
     if 1.0 / (permutations + 1) > alpha:
         notes.append(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more")
-    found, how = _columns(_distinct(both, pair.copies), alpha, permutations, seed)
+    once = _distinct(both, pair.copies)
+    found, how = _columns(once, alpha, permutations, seed)
+    if once is not both:
+        joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
     rows = _rows_of(joint)
     levels = np.array([0 if of is None else len(of) for of in both.levels])
     return Comparison(
@@ -337,23 +346,23 @@ def _distinct(both: checks.Compared, copies: int) -> checks.Compared:
 def _columns(both: checks.Compared, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
     d, (n, m) = len(both.names), (both.a.shape[0], both.b.shape[0])
     cells, distances, moved = [], [], []
+    how = single.adjustment(n, m, permutations)
     for j in range(d):
         pair = replace(both.single(j), copies=1)
         of = pair.levels[0] if pair.levels else None
         if of is None:
-            cells.append(single.number_cells(pair, seed))
+            cells.append(single.number_cells(pair, seed, how))
             distances.append(single.number_distance(pair, _LEVEL, seed))
             moved.append(number_moved(pair.x[:, 0], pair.y[:, 0]))
         else:
-            cells.append(single.level_cells(pair))
+            cells.append(single.level_cells(pair, how))
             distances.append(single.level_distance(pair, _LEVEL))
             moved.append(levels_moved(of, *single.level_counts(pair)))
     p, adjusted = np.ones(d), np.ones(d)
     varying = [j for j in range(d) if cells[j] is not None]
     used = [each for each in cells if each is not None]
-    how = single.adjustment(n, m, permutations)
     if used:
-        p[varying], adjusted[varying], how = single.column_pvalues(used, n, m, permutations, alpha, seed)
+        p[varying], adjusted[varying] = single.column_pvalues(used, n, m, permutations, alpha, seed)
     found = [
         ColumnDifference(
             name=name,

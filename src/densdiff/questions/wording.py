@@ -28,8 +28,9 @@ def percent(share: float) -> str:
 
 def number_moved(a: FloatArray, b: FloatArray) -> str:
     """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
-    scale = max(float(np.std(np.concatenate([a, b]) / 2.0)) * 2.0, np.finfo(float).tiny)
-    means, spreads = (float(a.mean()), float(b.mean())), (float(a.std()), float(b.std()))
+    unit = max(float(np.abs(a).max()), float(np.abs(b).max())) or 1.0  # squares of 1e200 are no doubles
+    scale = max(float(np.std(np.concatenate([a / unit, b / unit]))) * unit, np.finfo(float).tiny)
+    means, spreads = [[unit * float(of(part / unit)) for part in (a, b)] for of in (np.mean, np.std)]
     shift = (means[1] - means[0]) / scale
     if min(spreads) <= 1e-12 * scale:
         return f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"

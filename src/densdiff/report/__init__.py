@@ -1,5 +1,7 @@
 """Results as one self-contained HTML page; what is computed is decided elsewhere."""
 
-from densdiff.report.page import figure_svg, write_aside, write_page
+from densdiff.report.balance import write_balance
+from densdiff.report.changes import write_changes
+from densdiff.report.comparison import write_comparison
 
-__all__ = ["figure_svg", "write_aside", "write_page"]
+__all__ = ["write_balance", "write_changes", "write_comparison"]

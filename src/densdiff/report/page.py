@@ -1,116 +1,92 @@
-"""One HTML page without scripts and without anything from the network.
+"""The frame of every page: no script, nothing from the network, and the JSON it was made from.
 
-Values become text through an autoescaping template, figures become inline SVG, and a file appears whole or
-not at all. Which values and figures belong on a page is the caller's business.
+Values become text through an autoescaping template, and a file appears whole or not at all.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import re
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from densdiff import checks, files
 from densdiff.errors import MissingExtraError
+from densdiff.report.svg import plain
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+_LEAST_P = 1e-4  # smaller ones are shown as less than this
 
 
-def write_page(
-    path: str | os.PathLike[str],
-    *,
-    title: str,
-    answer: str,
-    facts: Sequence[Sequence[str]],
-    figures: Sequence[tuple[str, Figure]],
-    data: Mapping[str, Any],
-) -> Path:
-    """Write a page that answers first and shows the evidence below.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write; it is replaced only once the page is complete.
-    title, answer : str
-        The heading, and the answer in one sentence.
-    facts : sequence of rows of str
-        A table; the first row is its head.
-    figures : sequence of (caption, matplotlib Figure)
-        Drawn below the table.
-    data : mapping
-        The result as plain JSON values, shown folded at the end.
-
-    Returns
-    -------
-    pathlib.Path
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from densdiff.report import write_page
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> path = folder.name + "/page.html"
-    >>> facts = [("", "value"), ("rows", "200")]
-    >>> page = write_page(path, title="Demo", answer="Equal.", facts=facts, figures=[], data={"rows": 200})
-    >>> page.name
-    'page.html'
-    >>> folder.cleanup()
-    """
+def write_template(path: str | PathLike[str], template: str, data: Mapping[str, Any], **content: Any) -> Path:
+    """Fill a template and write the page; the file is replaced only once the page is complete."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
     except ModuleNotFoundError as error:
         raise MissingExtraError('the report needs Jinja2: pip install "densdiff[plot]"') from error
 
-    def visible(value: Any) -> Any:
-        # Direction overrides, escapes and other unprintable characters of a name could hide or reorder text.
-        if isinstance(value, Markup):
-            return value
-        return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(value))
-
     environment = Environment(
-        loader=PackageLoader("densdiff.report"), autoescape=True, undefined=StrictUndefined, finalize=visible
+        loader=PackageLoader("densdiff.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: value if hasattr(value, "__html__") else plain(value),
     )
-    text = environment.get_template("page.html").render(
-        title=title,
-        answer=answer,
-        facts=facts,
-        figures=[(caption, Markup(figure_svg(figure))) for caption, figure in figures],
-        data=json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False),
-    )
-    return write_aside(path, text.encode())
+    environment.filters |= {
+        "bare": checks.bare,
+        "percent": percent,
+        "distance": distance,
+        "pvalue": pvalue,
+        "p_is": p_is,
+    }
+    text = environment.get_template(template).render(data=_json(data), **content)
+    with files.written(path) as aside:
+        aside.write_text(text, "utf-8", newline="\n")
+    return Path(path)
 
 
-def figure_svg(figure: Figure) -> str:
-    """Return a figure as an ``<svg>`` element, the same text for the same figure every time."""
-    import matplotlib
-
-    buffer = io.StringIO()
-    nothing = {"Date": None, "Creator": None, "Format": None, "Type": None}
-    # Text stays text: it can be searched, needs no font here, and names in any alphabet show in the browser.
-    fixed = matplotlib.rc_context({"svg.hashsalt": "densdiff", "svg.fonttype": "none"})
-    with fixed, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(buffer, format="svg", metadata=nothing)
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    # Group names such as axes_1 are referenced nowhere and would repeat when a page has two figures.
-    return re.sub(r'<g id="[^"]*">', "<g>", svg)
+def percent(share: float) -> str:
+    """A share with as many digits as tell it from 0."""
+    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
 
 
-def write_aside(path: str | os.PathLike[str], content: bytes) -> Path:
-    """Write a file under another name and rename it, so that a failure leaves no partial file."""
-    target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        aside.write_bytes(content)
-        os.replace(aside, target)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-    return target
+def distance(value: float) -> str:
+    """A normalized distance; nobody compares more than three decimals of it, and the JSON has them."""
+    return "0" if value == 0 else f"{value:.3f}" if value >= 0.0005 else "< 0.001"
+
+
+def pvalue(value: float) -> str:
+    """A p-value by itself."""
+    return f"{value:.3g}" if value >= _LEAST_P else f"< {_LEAST_P:g}"
+
+
+def p_is(value: float) -> str:
+    """A p-value in a sentence."""
+    return f"p = {value:.3g}" if value >= _LEAST_P else f"p < {_LEAST_P:g}"
+
+
+def receipt(result: Any) -> list[tuple[str, str]]:
+    """How a result was computed, as a table."""
+    sigma = result.sigma if isinstance(result.sigma, tuple) else (result.sigma,)
+    model = [
+        result.solver,
+        "" if result.n_centers is None else f"{result.n_centers} centers",
+        "" if result.sigma is None else f"sigma {' and '.join(f'{each:.4g}' for each in sigma)}",
+        "" if result.lam is None else f"lam {result.lam:.4g}",
+    ]
+    return [
+        ("model", ", ".join(filter(None, model))),
+        ("tuning", result.tuning),
+        ("seed", str(result.seed)),
+        ("version", f"densdiff {result.version}"),
+    ]
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    """JSON that can be read back: what could not be shown is escaped in its own way."""
+    text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
+    # a list of numbers takes one line; no string holds a line break as such
+    text = re.sub(r'\[\n[^\[\]{}"]*\]', lambda found: re.sub(r"\s+", " ", found[0]), text)
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

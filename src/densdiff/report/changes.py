@@ -1,0 +1,179 @@
+"""The page of the changes in a series."""
+
+from __future__ import annotations
+
+import datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from densdiff import checks
+from densdiff.report import figures
+from densdiff.report.page import p_is, pvalue, receipt, write_template
+from densdiff.report.svg import FloatArray, tick_labels, ticks
+
+_DRAWN = 6  # columns
+_LEVELS = 4  # columns whose means are listed
+_LISTED = 5  # changes in the answer
+_LONGEST = 5000  # scores that the page keeps as numbers
+_TICKS, _DATED = 6, 3  # of numbers, and of dates, which are longer
+_UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+# a clock of dates shows days, minutes or seconds if it runs for at least so many seconds
+_DATES = ((3 * 86400.0, "D"), (600.0, "m"), (10.0, "s"), (0.01, "ms"), (0.0, "us"))
+
+
+class _Clock(NamedTuple):
+    at: FloatArray  # (T,) where samples stand on the axis
+    axis: tuple[list[float], list[str]]
+    name: str
+
+
+def write_changes(path: str | PathLike[str], result: Any) -> Path:
+    """Write the page of a `ChangesResult`.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to write; it is replaced only once the page is complete.
+    result : ChangesResult
+
+    Returns
+    -------
+    pathlib.Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import densdiff as dd
+    >>> from densdiff.report import write_changes
+    >>> data = dd.datasets.piecewise_series([120], size=2.0, length=240, random_state=0)
+    >>> found = dd.detect_changes(data.series, random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_changes(Path(folder, "report.html"), found).name
+    'report.html'
+    """
+    clock, total = _clock(result.times, len(result.series)), result.series.shape[1]
+    marks, names = clock.at[result.changes], result.names[:_DRAWN]
+    drawn = [
+        (
+            name,
+            figures.series_line(clock.at, result.series[:, j], name, marks, clock.axis, 140.0 if total == 1 else 90.0),
+        )
+        for j, name in enumerate(names)
+    ]
+    data = result.to_dict()
+    notes = list(result.warnings)
+    if len(result.scores) > _LONGEST:
+        del data["scores"]
+        notes.append(f"the {len(result.scores)} scores are left out of the JSON below; to_json has them")
+    return write_template(
+        path,
+        "changes.html",
+        data,
+        title="Changes in a series",
+        answer=_answer(result),
+        clock=clock.name,
+        drawn=drawn,
+        more=total - len(drawn),
+        score=figures.score_line(clock.at, result.scores, result.threshold, marks, clock.axis),
+        threshold=bool(np.isfinite(result.threshold)),
+        names=result.names[:_LEVELS],
+        regimes=_regimes(result),
+        facts=[
+            ("samples", f"{result.n_x}, {total} column{'s' * (total > 1)}"),
+            ("window", f"{result.window} samples, lag {result.lag}"),
+            ("level", f"alpha {result.alpha:g}: probability of any report if nothing changes"),
+            ("null", f"no change, correlation of neighbouring samples at most {result.dependence:.3g}"),
+            *receipt(result),
+        ],
+        notes=notes,
+    )
+
+
+def _answer(result: Any) -> str:
+    found = list(zip(result.changes.tolist(), result.pvalues.tolist(), strict=True))
+    if not found:
+        return f"No change found in {result.n_x} samples."
+    texts = [f"{_when(result, change)} ({p_is(p)})" for change, p in found[:_LISTED]]
+    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+    return f"{len(found)} change{'s' * (len(found) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
+
+
+def _when(result: Any, change: int) -> str:
+    return f"sample {change}" if result.times is None else checks.shown(result.times[change])
+
+
+def _regimes(result: Any) -> list[dict[str, Any]]:
+    """The stretches between changes: where each begins, how long it is, and the level of the first columns."""
+    borders = [0, *result.changes.tolist(), len(result.series)]
+    pvalues = ["", *map(pvalue, result.pvalues.tolist())]
+    return [
+        {
+            "when": _when(result, start),
+            "pvalue": p,
+            "samples": stop - start,
+            "levels": [f"{level:.4g}" for level in _means(result.series[start:stop, :_LEVELS])],
+        }
+        for start, stop, p in zip(borders[:-1], borders[1:], pvalues, strict=True)
+    ]
+
+
+def _means(rows: FloatArray) -> list[float]:
+    """Of each column; a sum of very large numbers would be infinite."""
+    return [float(mean) for mean in (rows / len(rows)).sum(axis=0)]
+
+
+def _clock(times: Any, length: int) -> _Clock:
+    """Times as floats, and round ticks for them."""
+    if times is None:
+        return _numbers(np.arange(float(length)), "sample")
+    times = np.asarray(times)
+    first = times[0]
+    if isinstance(first, (datetime.timedelta, np.timedelta64)):
+        return _durations(times.astype("m8[us]") if times.dtype.kind == "O" else times)
+    if isinstance(first, (datetime.date, np.datetime64)):
+        return _dates(times)
+    return _numbers(times.astype(np.float64), "time")
+
+
+def _numbers(at: FloatArray, name: str) -> _Clock:
+    values = ticks(float(at[0]), float(at[-1]), _TICKS)
+    return _Clock(at, (values, tick_labels(values)), name)
+
+
+def _durations(times: Any) -> _Clock:
+    seconds = _seconds(times)
+    span = float(seconds[-1] - seconds[0])
+    unit, size = next((each for each in _UNITS if span >= 2 * each[1]), _UNITS[-1])
+    return _numbers(seconds / size, f"time ({unit})")
+
+
+def _dates(times: Any) -> _Clock:
+    """Dates as seconds since the first, with ticks at equal distances."""
+    zone = ""
+    if times.dtype.kind == "O":
+        if getattr(times[0], "tzinfo", None) is not None:
+            zone = " (UTC)"
+            times = [each.astimezone(datetime.UTC).replace(tzinfo=None) for each in times]
+        times = np.array(times, dtype="M8[us]")
+    if np.datetime_data(times.dtype)[0] in ("Y", "M"):  # of which no duration is made
+        times = times.astype("M8[D]")
+    at = _seconds(times - times[0])
+    span = float(at[-1])
+    unit = next(unit for least, unit in _DATES if span >= least)
+    chosen = np.unique(np.linspace(0.0, span, _DATED))
+    step = np.array(np.rint(chosen * 1e6), dtype="m8[us]")
+    labels = np.datetime_as_string((times[0] + step).astype(f"M8[{unit}]")).tolist()
+    day = ""
+    if unit != "D":  # the day is the same, or the next, for all ticks
+        day, labels = f", from {labels[0].split('T')[0]}", [label.split("T")[1] for label in labels]
+    return _Clock(at, (chosen.tolist(), labels), f"time{zone}{day}")
+
+
+def _seconds(durations: Any) -> FloatArray:
+    if np.datetime_data(durations.dtype)[0] in ("Y", "M"):
+        durations = durations.astype("m8[s]")
+    return np.asarray(durations / np.timedelta64(1, "s"), dtype=np.float64)

@@ -1,0 +1,169 @@
+"""Small SVG pictures: escaped elements, coordinates of one decimal, colours left to the style of the page.
+
+An `Svg` is markup in which every text and attribute is escaped; templates take it as it is.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+
+_FIXED = (1e-4, 1e6)  # numbers of this size are written without an exponent
+
+
+class Svg(str):
+    """Markup made here."""
+
+    __slots__ = ()
+
+    def __html__(self) -> str:
+        return self
+
+
+def plain(text: object) -> str:
+    """Text whose unprintable characters, such as escapes and direction overrides, are replaced."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in str(text))
+
+
+def cut(text: str, most: int) -> str:
+    """At most so many narrow characters; wide ones count twice."""
+    widths = np.cumsum([2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text])
+    if not len(text) or widths[-1] <= most:
+        return text
+    return text[: int(np.searchsorted(widths, most - 1, "right"))] + "…"
+
+
+def element(tag: str, *inside: Svg, **attributes: object) -> Svg:
+    """``class_`` is the attribute class, and an underscore a hyphen; numbers get one decimal."""
+    written = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(_value(value))}"' for name, value in attributes.items()
+    )
+    return Svg(f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>")
+
+
+def words(tag: str, text: object, **attributes: object) -> Svg:
+    """An element that holds text."""
+    return element(tag, Svg(escape(plain(text))), **attributes)
+
+
+def picture(title: str, width: float, height: float, *inside: Svg, kind: str = "") -> Svg:
+    """The whole picture with a name for those who cannot see it."""
+    box = f"0 0 {_value(width)} {_value(height)}"
+    return element("svg", words("title", title), *inside, viewBox=box, role="img", class_=kind)
+
+
+def _value(value: object) -> str:
+    if not isinstance(value, float):
+        return plain(value)
+    text = f"{value:.1f}".removesuffix(".0")
+    return "0" if text == "-0" else text
+
+
+def joined(x: FloatArray, y: FloatArray) -> str:
+    """The path through some points; it breaks where a coordinate is not finite."""
+    parts, pen = [], "M"
+    for across, down in zip(x.tolist(), y.tolist(), strict=True):
+        if not (math.isfinite(across) and math.isfinite(down)):
+            pen = "M"
+            continue
+        parts.append(f"{pen}{_value(across)} {_value(down)}")
+        pen = "L"
+    return "".join(parts)
+
+
+def ticks(low: float, high: float, most: int) -> list[float]:
+    """Round numbers that cut a range into at most so many steps."""
+    span = high - low
+    if not (math.isfinite(span) and span > 0):
+        return [low] if math.isfinite(low) else []
+    power = 10.0 ** math.floor(math.log10(span / most) - 1e-9)
+    if power == 0.0:
+        return [low]
+    step = next(size * power for size in (1, 2, 5, 10, 20) if span / (size * power) <= most + 1e-9)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def tick_labels(values: list[float]) -> list[str]:
+    """As many digits as tell neighbours apart."""
+    if not values:
+        return []
+    largest = max(abs(value) for value in values)
+    step = values[1] - values[0] if len(values) > 1 else largest
+    if not largest or not step:
+        return [f"{value:g}" for value in values]
+    last = math.floor(math.log10(step) + 1e-9)
+    if _FIXED[0] <= largest < _FIXED[1]:
+        texts = [f"{value:.{max(0, -last) if len(values) > 1 else 3}f}" for value in values]
+    else:
+        texts = [f"{value:.{max(1, math.floor(math.log10(largest)) - last + 1)}g}" for value in values]
+    return [("0" if float(text) == 0 else text).replace("-", "\N{MINUS SIGN}") for text in texts]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A rectangle of a picture, and the ranges it shows."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def across(self, values: FloatArray | float) -> FloatArray:
+        return self.left + (self.right - self.left) * _share(values, *self.x)
+
+    def down(self, values: FloatArray | float) -> FloatArray:
+        return self.bottom - (self.bottom - self.top) * _share(values, *self.y)
+
+    def line(self, x: FloatArray, y: FloatArray, kind: str) -> Svg:
+        return element("path", d=joined(self.across(x), self.down(y)), class_=kind)
+
+    def area(self, x: FloatArray, lower: FloatArray, upper: FloatArray, kind: str) -> Svg:
+        there = joined(self.across(x), self.down(upper))
+        back = joined(self.across(x[::-1]), self.down(lower[::-1])).replace("M", "L", 1)
+        return element("path", d=f"{there}{back}Z", class_=kind)
+
+    def level(self, y: float, kind: str) -> Svg:
+        """A line from edge to edge."""
+        at = float(self.down(y))
+        return element("path", d=f"M{_value(self.left)} {_value(at)}H{_value(self.right)}", class_=kind)
+
+    def upright(self, x: float, kind: str) -> Svg:
+        at = float(self.across(x))
+        return element("path", d=f"M{_value(at)} {_value(self.top)}V{_value(self.bottom)}", class_=kind)
+
+    def below(self, values: list[float], labels: list[str]) -> Svg:
+        """The horizontal axis."""
+        parts = [element("path", d=f"M{_value(self.left)} {_value(self.bottom)}H{_value(self.right)}", class_="axis")]
+        for at, label in zip(self.across(np.array(values)).tolist(), labels, strict=True):
+            parts.append(element("path", d=f"M{_value(at)} {_value(self.bottom)}v4", class_="axis"))
+            parts.append(words("text", label, x=at, y=self.bottom + 16.0, class_=self._aligned(at, label)))
+        return Svg("".join(parts))
+
+    def beside(self, values: list[float], labels: list[str]) -> Svg:
+        """The vertical axis, as labels with faint lines."""
+        parts = []
+        for value, label in zip(values, labels, strict=True):
+            parts.append(self.level(value, "grid"))
+            at = float(self.down(value))
+            parts.append(words("text", label, x=self.left - 5.0, y=at + 4.0, class_="end"))
+        return Svg("".join(parts))
+
+    def _aligned(self, at: float, label: str) -> str:
+        half = 3.2 * len(label)
+        return "end" if at + half > self.right + 8 else "start" if at - half < self.left - 30 else "mid"
+
+
+def _share(values: FloatArray | float, low: float, high: float) -> FloatArray:
+    """Where in a range, from 0 to 1, without the overflow that high - low could have."""
+    width = high / 2 - low / 2
+    return (np.asarray(values, dtype=np.float64) / 2 - low / 2) / width if width else np.full(np.shape(values), 0.5)
