@@ -1,94 +1,657 @@
-"""The command prints the answer, writes its files, and fails in one line with exit status 2."""
+"""The command gives the numbers of the Python call, in the form its reader needs, and exit codes a job can use."""
 
+import json
+import os
+import pty
+import re
+import signal
 import subprocess
 import sys
+import threading
+import warnings
 
+import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-import densdiff
+import densdiff as dd
 from densdiff import cli
-from densdiff.errors import InputError
+from densdiff.cli import failures, stream
+from densdiff.errors import DensDiffWarning, InputError
+from tests.command_line import BUFFERED, COMMAND, as_csv, process, refusal, run, shifted, silently
+
+QUICK = ("--permutations", "19", "--seed", "1")
 
 
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("demo") / "made" / "on the way"
-    return folder, CliRunner().invoke(cli.app, ["demo", "--seed", "1", "--out", str(folder)])
+@pytest.fixture
+def put(tmp_path, monkeypatch):
+    """A function that writes a file into the current folder and gives its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(name, content):
+        (tmp_path / name).write_text(as_csv(content) if isinstance(content, dict) else content)
+        return name
+
+    return write
 
 
-def test_demo_prints_estimate_truth_and_files(demo):
-    _, outcome = demo
-    assert outcome.exit_code == 0, outcome.stderr
-    assert outcome.stderr == ""
-    pair = densdiff.datasets.gaussian_shift(0.5, n=200, random_state=1)
-    result = densdiff.LSDD(random_state=1).fit(pair.x, pair.y).l2_distance()
-    assert str(result) in outcome.stdout
-    for shown in ("1.088", "0.5441", "seed 1", "demo-difference.png", "demo-report.html"):
-        assert shown in outcome.stdout
+@pytest.fixture
+def tables(put):
+    return put("A.csv", shifted(0.0)), put("B.csv", shifted(2.0, n=30))
 
 
-def test_demo_writes_a_picture_and_a_page_and_nothing_else(demo):
-    folder, _ = demo
-    assert sorted(path.name for path in folder.iterdir()) == ["demo-difference.png", "demo-report.html"]
-    assert (folder / "demo-difference.png").read_bytes().startswith(b"\x89PNG")
-    page = (folder / "demo-report.html").read_text("utf-8")
-    assert page.count("<svg") == 2
-    assert "&#34;squared&#34;" in page
+def series():
+    random = np.random.default_rng(0)
+    return {"t": np.arange(200) * 0.5, "v": np.concatenate([random.normal(size=100), random.normal(4, 1, 100)])}
 
 
-def test_same_seed_writes_the_same_page(demo, tmp_path):
-    folder, _ = demo
-    assert CliRunner().invoke(cli.app, ["demo", "--seed", "1", "--out", str(tmp_path)]).exit_code == 0
-    name = "demo-report.html"
-    assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+# --- compare ---------------------------------------------------------------------------------------------------------
 
 
-def test_version_is_the_packages():
-    outcome = CliRunner().invoke(cli.app, ["--version"])
-    assert (outcome.exit_code, outcome.stdout) == (0, f"densdiff {densdiff.__version__}\n")
+def test_compare_prints_what_the_python_call_says(tables):
+    found = dd.compare(shifted(0.0), shifted(2.0, n=30), n_permutations=19, random_state=1)
+    assert run("compare", *tables, *QUICK) == (0, f"{found}\n", "")
+    assert "seed 1" in str(found)
+    code, out, err = run("compare", *tables, *QUICK, "--json")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert json.loads(out) == {"schema": 1, "command": "compare"} | found.to_dict()
 
 
-def fail_with(monkeypatch, error):
-    def broken(*_, **__):
+def test_compare_passes_every_option_on(put):
+    a, b = shifted(0.0), shifted(1.0, n=30)
+    a["a"][3] = np.nan
+    names = [
+        put(name, as_csv(each, ";").replace("nan", "").replace(".", ","))
+        for name, each in zip("AB", (a, b), strict=True)
+    ]
+    options = ("--columns", "b,a", "--alpha", "0.2", "--min-effect", "0.01", "--missing", "drop", "--sep", ";")
+    code, out, _ = run("compare", *names, *options, "--decimal", ",", *QUICK, "--json")
+    found = silently(
+        dd.compare,
+        {"b": a["b"], "a": a["a"]},
+        {"b": b["b"], "a": b["a"]},
+        alpha=0.2,
+        min_effect=0.01,
+        missing="drop",
+        n_permutations=19,
+        random_state=1,
+    )
+    assert code == 0
+    assert json.loads(out) == {"schema": 1, "command": "compare"} | found.to_dict()
+
+
+def test_a_seed_is_drawn_and_printed_so_that_the_run_can_be_repeated(tables):
+    one = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
+    other = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
+    assert one["seed"] != other["seed"]
+    assert json.loads(run("compare", *tables, "--permutations", 19, "--seed", one["seed"], "--json")[1]) == one
+    text = run("compare", *tables, "--permutations", 19)[1]
+    seed = re.search(r"seed (\d+)$", text, re.MULTILINE)[1]
+    assert run("compare", *tables, "--permutations", 19, "--seed", seed)[1] == text
+
+
+def test_tables_of_all_kinds_and_standard_input_give_the_same(tables, tmp_path, put):
+    wanted = run("compare", *tables, *QUICK, "--json")
+    b = shifted(2.0, n=30)
+    lines = "".join(json.dumps(dict(zip(b, row, strict=True))) + "\n" for row in zip(*b.values(), strict=True))
+    put("B.jsonl", lines)
+    assert run("compare", "A.csv", "B.jsonl", *QUICK, "--json") == wanted
+    assert run("compare", "A.csv", "-", *QUICK, "--json", given=as_csv(b)) == wanted
+    np.save(tmp_path / "B.npy", np.column_stack([*b.values()]))
+    assert run("compare", "A.csv", "B.npy", *QUICK, "--json") == wanted  # by position
+    put("bare.csv", as_csv(b).split("\n", 1)[1])
+    code, out, _ = run("compare", "bare.csv", "B.npy", "--no-header", "--columns", "x1", *QUICK, "--json")
+    assert code == 0
+    assert [column["name"] for column in json.loads(out)["columns"]] == ["x1"]
+
+
+def test_a_column_name_with_a_comma_is_quoted(put):
+    a, b = ({"x, y": each["a"], "b": each["b"]} for each in (shifted(0.0), shifted(2.0)))
+    code, out, err = run("compare", put("A.csv", a), put("B.csv", b), "--columns", '"x, y", b', *QUICK, "--json")
+    assert code == 0, err
+    assert {column["name"] for column in json.loads(out)["columns"]} == {"x, y", "b"}
+    assert refusal("compare", "A.csv", "B.csv", "--columns", "c").startswith("A.csv has no column 'c'; it has 'x, y'")
+    assert refusal("compare", "A.csv", "B.csv", "--columns", "") == (
+        "--columns is empty; name at least 1 column, or leave it out to read all"
+    )
+
+
+def test_exit_1_only_when_a_difference_was_found_and_asked_for(tables):
+    assert run("compare", *tables, "--fail-on-difference", "--seed", 1, "--permutations", 99)[0] == 1
+    assert run("compare", *tables, "--seed", 1, "--permutations", 99)[0] == 0
+    assert run("compare", "A.csv", "A.csv", "--fail-on-difference", *QUICK)[0] == 0
+    large = ("--min-effect", "0.99", "--permutations", "99", "--seed", "1")
+    code, out, _ = run("compare", *tables, "--fail-on-difference", *large)
+    assert code == 0
+    assert out.startswith("A and B differ less than asked for (0.99), ")
+
+
+def test_the_report_is_written_before_a_difference_is_judged(tables, tmp_path):
+    code, out, err = run(
+        "compare", *tables, "--fail-on-difference", "--report", "page.html", "--seed", 1, "--permutations", 99
+    )
+    assert (code, err) == (1, "")
+    assert out.endswith("report: page.html\n")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    code, out, _ = run("compare", *tables, "--report", "page.html", "--json", *QUICK)
+    assert code == 0
+    assert json.loads(out)["command"] == "compare"
+
+
+def test_warnings_are_notes_on_standard_error_once_each(put):
+    a = put("A.csv", shifted(0.0, more=np.arange(40)))
+    code, out, err = run("compare", a, put("B.csv", shifted(0.0, seed=1)), *QUICK)
+    note = "columns left out: 'more' only in A; compared: 'a', 'b'"
+    assert code == 0
+    assert err == f"densdiff: note: {note.replace('A;', 'A.csv;')}\n"
+    assert f"note: {note}\n" in out
+
+
+def test_a_warning_given_twice_is_one_note(tables, monkeypatch):
+    usual = dd.compare
+
+    def warning(*samples, **options):
+        for text in ("seen by n_permutations in A", "other", "seen by n_permutations in A"):
+            warnings.warn(text, DensDiffWarning, stacklevel=1)
+        return usual(*samples, **options)
+
+    monkeypatch.setattr(dd, "compare", warning)
+    code, _, err = run("compare", *tables, *QUICK)
+    assert (code, err) == (0, "densdiff: note: seen by --permutations in A.csv\ndensdiff: note: other\n")
+
+
+# --- changes and balance ---------------------------------------------------------------------------------------------
+
+
+def test_changes_gives_what_the_python_call_gives(put):
+    name = put("S.csv", series())
+    found = dd.detect_changes(series(), time="t", window=20, lag=2, alpha=0.01, random_state=3)
+    assert len(found.changes) == 1
+    options = ("--time", "t", "--window", "20", "--lag", "2", "--alpha", "0.01", "--seed", "3")
+    assert run("changes", name, *options) == (0, f"{found}\n", "")
+    assert run("changes", name, *options, "--fail-on-difference")[0] == 1
+    wanted = {"schema": 1, "command": "changes"} | found.to_dict()
+    assert json.loads(run("changes", name, *options, "--json", "--columns", "v")[1]) == wanted
+    seconds = json.loads(run("changes", "-", *options[:3], "10s", *options[4:], "--json", given=as_csv(series()))[1])
+    assert seconds == wanted
+    calm = put("calm.csv", {"v": series()["v"][:100]})
+    assert run("changes", calm, "--fail-on-difference", "--seed", 3)[0] == 0
+
+
+def test_dates_are_asked_for_as_the_clock(put):
+    name = put("S.csv", "when,v\n" + "".join(f"2024-01-01 00:00:{k % 60:02d},{k}\n" for k in range(60)))
+    assert refusal("changes", name) == (
+        "column 'when' of S.csv holds dates or times; give --time when if it is the clock, or the other columns by "
+        "--columns"
+    )
+    assert run("changes", name, "--time", "when")[0] == 0
+    assert refusal("changes", name, "--time", "then") == "S.csv has no column 'then'; it has 'when', 'v'"
+    assert refusal("changes", name, "--columns", "v", "--window", "50") == (
+        "--window 50 takes 50 samples on each side, but S.csv has only 60 in all"
+    )
+    assert refusal("changes", name, "--columns", "v", "--window", "4s") == (
+        "--window '4s' is a duration, but there is no time that runs; pass --time or samples"
+    )
+    assert refusal("changes", name, "--columns", "v", "--window", "soon").startswith("--window must be 'auto', ")
+    assert refusal("changes", name, "--columns", "v", "--lag", "0") == (
+        "--lag must be a whole number, at least 1; got 0"
+    )
+
+
+def labelled(put):
+    random = np.random.default_rng(0)
+    rows = np.concatenate([random.normal(size=(40, 2)), random.normal(3, 1, (40, 2))])
+    train = {"p": rows[:, 0], "q": rows[:, 1], "y": np.repeat(["ill", "well"], 40)}
+    new = {"p": random.normal(3, 1, 30), "q": random.normal(3, 1, 30)}
+    return train, new, put("T.csv", train), put("N.csv", new)
+
+
+def test_balance_gives_what_the_python_call_gives(put):
+    train, new, *names = labelled(put)
+    model = dd.ClassBalance(random_state=5).fit({"p": train["p"], "q": train["q"]}, train["y"])
+    found = model.estimate(new, 0.9)
+    options = ("--label", "y", "--seed", "5", "--alpha", "0.1")
+    assert run("balance", *names, *options) == (0, f"{found}\n", "")
+    wanted = {"schema": 1, "command": "balance"} | found.to_dict()
+    assert json.loads(run("balance", *names, *options, "--json")[1]) == wanted
+    put("N.csv", new | {"y": np.arange(30)})  # labels of the new rows are no data
+    assert json.loads(run("balance", *names, *options, "--json", "--columns", "p,q")[1]) == wanted
+    assert json.loads(run("balance", *names, *options, "--json")[1]) == wanted
+
+
+def test_balance_names_files_in_its_messages(put):
+    train, new, *names = labelled(put)
+    assert refusal("balance", *names, "--label", "z") == "T.csv has no column 'z'; it has 'p', 'q', 'y'"
+    put("N.csv", {"p": new["p"]})
+    assert refusal("balance", *names, "--label", "y").startswith("N.csv lacks columns of the fit: 'q'")
+    put("T.csv", train | {"y": ["ill"] * 80})
+    assert refusal("balance", *names, "--label", "y") == (
+        "column 'y' of T.csv holds 1 class, 'ill'; at least 2 are needed"
+    )
+    assert refusal("balance", *names, "--label", "y", "--alpha", "2").startswith("--alpha must lie strictly between")
+
+
+@pytest.mark.parametrize("command", ["changes", "balance"])
+def test_reports_of_changes_and_balance(command, put, tmp_path):
+    files = [put("S.csv", series()), "--time", "t"] if command == "changes" else [*labelled(put)[2:], "--label", "y"]
+    code, out, err = run(command, *files, "--seed", 0, "--report", "page.html")
+    assert code == 0, err
+    assert out.endswith("report: page.html\n")
+    assert (tmp_path / "page.html").read_text("utf-8").lower().startswith("<!doctype html>")
+
+
+# --- monitor ---------------------------------------------------------------------------------------------------------
+
+
+def watched(n=120):
+    random = np.random.default_rng(7)
+    reference = {"a": random.normal(size=800), "b": random.normal(size=800)}
+    rows = {"b": random.normal(size=n), "text": ["x,\ny"] * n, "a": random.normal(size=n)}
+    rows["a"][n // 2 :] += 3.0
+    return reference, rows
+
+
+def onsets(steps):
+    """Alarms that follow no alarm, slowly."""
+    return [step for k, step in enumerate(steps) if step.alarm and not (k and steps[k - 1].alarm)]
+
+
+@pytest.fixture
+def stream_of(put):
+    reference, rows = watched()
+    put("R.csv", reference)
+    monitor = dd.ChangeMonitor(reference, window=20, run_length=500, random_state=2)
+    steps = monitor.update_many({name: rows[name] for name in ("a", "b")})
+    return rows, steps
+
+
+OPTIONS = ("monitor", "R.csv", "--window", "20", "--run-length", "500", "--seed", "2")
+
+
+def test_monitor_prints_one_line_for_each_alarm(stream_of):
+    rows, steps = stream_of
+    code, out, err = run(*OPTIONS, given=as_csv(rows))
+    wanted = [
+        {"index": each.index, "score": each.score, "threshold": each.threshold, "strength": each.score / each.threshold}
+        for each in onsets(steps)
+    ]
+    assert [json.loads(line) for line in out.splitlines()] == wanted
+    assert wanted
+    above = sum(step.alarm for step in steps)
+    alarms = f"{len(wanted)} alarm{'s' * (len(wanted) != 1)}"
+    assert (code, err) == (
+        0,
+        f"densdiff: 120 rows, {alarms}, {above} rows above the threshold; 120 rows in all; seed 2\n",
+    )
+    assert run(*OPTIONS, "--fail-on-difference", given=as_csv(rows))[0] == 1
+    calm = {name: values[:50] for name, values in rows.items()}
+    assert run(*OPTIONS, "--fail-on-difference", given=as_csv(calm)) == (
+        0,
+        "",
+        "densdiff: 50 rows, 0 alarms, 0 rows above the threshold; 50 rows in all; seed 2\n",
+    )
+
+
+def test_monitor_reads_json_lines_and_other_separators(stream_of, put):
+    rows, _ = stream_of
+    wanted = run(*OPTIONS, given=as_csv(rows))
+    entries = zip(*(np.asarray(values).tolist() for values in rows.values()), strict=True)
+    lines = [json.dumps(dict(zip(rows, entry, strict=True))) for entry in entries]
+    assert run(*OPTIONS, given="\n\n".join(lines)) == wanted
+    for sep in ";\t|":
+        assert run(*OPTIONS, given=as_csv(rows, sep)) == wanted
+    assert run(*OPTIONS, given="\ufeff" + as_csv(rows) + "\n\n") == wanted
+    put("R.csv", as_csv(watched()[0], "\t"))
+    assert run(*OPTIONS, "--sep", r"\t", given=as_csv(rows, "\t")) == wanted
+    numbers = {name: rows[name] for name in ("a", "b")}
+    commas = as_csv(numbers, ";").replace(".", ",")
+    put("R.csv", as_csv(watched()[0], ";").replace(".", ","))
+    assert run(*OPTIONS, "--decimal", ",", given=commas) == wanted
+    assert refusal_of_stream(commas) == (
+        f"line 2 of standard input: column 'a': {str(rows['a'][0]).replace('.', ',')!r} is not a number; give "
+        "--decimal ',' if that is a decimal comma"
+    )
+    bare = as_csv(watched()[0]).split("\n", 1)[1]
+    put("R.csv", bare)
+    assert run(*OPTIONS, "--no-header", given=as_csv(numbers).split("\n", 1)[1]) == wanted
+
+
+def refusal_of_stream(given, *options):
+    code, _, err = run(*OPTIONS, *options, given=given)
+    assert code == 2
+    *_, summary, last = err.splitlines()
+    assert "rows in all; seed 2" in summary
+    return last.removeprefix("densdiff: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "seen", "message"),
+    [
+        ("a,b\n1,2\n1,x\n", 1, "line 3 of standard input: column 'b': 'x' is not a number"),
+        ("a,b\n1,2\n\n1,1_0\n", 1, "line 4 of standard input: column 'b': '1_0' is not a number"),
+        ("a,b\n1,\n", 0, "line 2 of standard input: column 'b' is empty; a value is missing"),
+        ("a,b\n1,2,3\n", 0, "line 2 of standard input has 3 fields, expected 2"),
+        ('a,t,b\n1,"x\ny",2\n1\n', 1, "line 4 of standard input has 1 field, expected 3"),
+        (
+            "a,b\n1,2\n1,nan\n",
+            1,
+            "line 3 of standard input: row 1 of the stream was refused and changed nothing: column 'b' is nan",
+        ),
+        (
+            '{"a": 1, "b": 1e999}\n',
+            0,
+            "line 1 of standard input: row 0 of the stream was refused and changed nothing: column 'b' is inf",
+        ),
+        ('{"a": 1, "b": 2}\n{"a": 1\n', 1, "line 2 of standard input is not valid JSON; one object a line is needed"),
+        ('{"a": 1, "b": 2}\n[1, 2]\n', 1, "line 2 of standard input is not a JSON object; one object a line is needed"),
+        ('{"a": 1, "a": 2}\n', 0, "line 1 of standard input has more than one value named 'a'"),
+        ("a,b,a\n1,2,3\n", 0, "line 1 of standard input has more than one column named 'a'"),
+        (
+            "1,2\n3,4\n",
+            0,
+            "line 1 of standard input lacks column 'a', 'b'; it has '1', '2'; give --no-header if it holds data, --sep "
+            "if fields are separated otherwise",
+        ),
+        ('a,b\n1,"2\n', 0, "line 2 of standard input cannot be read: unexpected end of data"),
+        ("a,b\n1,\x00\n", 0, "line 2 of standard input has a NUL byte; save it as UTF-8"),
+        ("a,b\n1,é\n".encode("latin-1"), 0, "line 2 of standard input is not UTF-8; save it as UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), 0, "line 1 of standard input has a NUL byte; save it as UTF-8"),
+    ],
+)
+def test_monitor_names_the_bad_line_after_saving(text, seen, message, stream_of, tmp_path):
+    assert refusal_of_stream(text, "--state", "state") == message
+    assert dd.ChangeMonitor.load(tmp_path / "state").n_seen_ == seen
+
+
+def test_an_empty_line_is_a_missing_value_of_a_single_column_unless_it_is_the_last(stream_of):
+    numbers = "a\n" + "1\n2\n"
+    one = ("--columns", "a")
+    assert run(*OPTIONS, *one, given=numbers + "\n\n")[0] == 0
+    assert refusal_of_stream("a\n1\n\n2\n", *one) == "line 3 of standard input is empty; a value is missing"
+
+
+def test_monitor_goes_on_where_it_was_saved(stream_of, tmp_path):
+    rows, steps = stream_of
+    parts = [
+        as_csv({name: values[first:last] for name, values in rows.items()}) for first, last in ((0, 45), (45, 120))
+    ]
+    one, two = (run(*OPTIONS, "--state", "state", given=part) for part in parts)
+    alarms = [json.loads(line) for line in (one[1] + two[1]).splitlines()]
+    assert [alarm["score"] for alarm in alarms] == [step.score for step in onsets(steps)]
+    assert "note: resumed at row 45 from 'state', which holds its own reference\n" in two[2]
+    assert two[2].endswith("120 rows in all; seed 2\n")
+    assert run("monitor", "gone.csv", "--state", "state", given="")[0] == 0  # the state has all that is needed
+
+
+def test_options_that_contradict_a_saved_state_are_refused(stream_of, tmp_path):
+    assert run(*OPTIONS, "--state", "state", given="")[0] == 0
+    cure = "leave it out, or give another --state to begin anew"
+    for option, value, known in (
+        ("--window", "30", "20"),
+        ("--run-length", "600", "500"),
+        ("--seed", "3", "2"),
+        ("--columns", "b", "'a', 'b'"),
+    ):
+        assert refusal("monitor", "R.csv", option, value, "--state", "state") == (
+            f"{option} is not that of the state 'state', {known}; {cure}"
+        )
+    (tmp_path / "state").write_bytes(b"\x80\x04N.")
+    assert "state" in refusal(*OPTIONS, "--state", "state")
+    assert (tmp_path / "state").read_bytes() == b"\x80\x04N."
+    assert refusal("monitor", "R.csv", "--state", "no/state") == (
+        "cannot write 'no/state': the folder 'no' does not exist"
+    )
+    assert refusal("monitor", "-") == "standard input, '-', holds the rows to watch; give a file for the reference"
+
+
+def test_the_state_is_saved_on_the_way(stream_of, monkeypatch, put):
+    rows, steps = stream_of
+    monkeypatch.setattr(stream, "_EVERY", 50)
+    saved = []
+    monkeypatch.setattr(dd.ChangeMonitor, "save", lambda self, path: saved.append(self.n_seen_))
+    assert run(*OPTIONS, "--state", "state", given=as_csv(rows))[0] == 0
+    assert saved == [*sorted({50, 100, *(step.index + 1 for step in onsets(steps))}), 120]
+
+
+def test_an_alarm_comes_at_once_and_ctrl_c_saves(stream_of, tmp_path):
+    rows, steps = stream_of
+    running = process(*OPTIONS, "--state", "state")
+    guard = threading.Timer(120, running.kill)  # without its flush the line would never come
+    guard.start()
+    lines = as_csv({name: rows[name] for name in ("a", "b")}).splitlines(keepends=True)
+    first = onsets(steps)[0].index
+    running.stdin.writelines(lines[: first + 2])
+    running.stdin.flush()
+    assert json.loads(running.stdout.readline())["index"] == first  # while standard input stays open
+    running.send_signal(signal.SIGINT)
+    assert running.wait(60) == 130
+    out, err = running.stdout.read(), running.stderr.read()
+    assert out == ""
+    assert "Traceback" not in err
+    assert err.endswith(f"{first + 1} rows in all; seed 2\n")
+    assert dd.ChangeMonitor.load(tmp_path / "state").n_seen_ == first + 1
+    guard.cancel()
+    for pipe in (running.stdin, running.stdout, running.stderr):
+        pipe.close()
+
+
+def test_an_interrupt_waits_until_an_update_is_done(stream_of, tmp_path, monkeypatch):
+    rows, _ = stream_of
+    usual = dd.ChangeMonitor.update
+
+    def interrupted(self, row):
+        if self.n_seen_ == 30:
+            signal.raise_signal(signal.SIGINT)
+        return usual(self, row)
+
+    monkeypatch.setattr(dd.ChangeMonitor, "update", interrupted)
+    code, _, err = run(*OPTIONS, "--state", "state", given=as_csv(rows))
+    assert code == 130
+    assert err.endswith("31 rows in all; seed 2\n")
+    assert dd.ChangeMonitor.load(tmp_path / "state").n_seen_ == 31
+
+
+def test_monitor_stops_when_nobody_hears(stream_of, monkeypatch, tmp_path):
+    rows, steps = stream_of
+    monkeypatch.setattr(stream, "emit", lambda text: False)
+    code, _, err = run(*OPTIONS, "--state", "state", "--fail-on-difference", given=as_csv(rows))
+    assert code == 1
+    assert err.startswith(f"densdiff: {onsets(steps)[0].index + 1} rows, 1 alarm, ")
+
+
+# --- demo, help, failures --------------------------------------------------------------------------------------------
+
+
+def test_demo_puts_the_planted_column_and_region_first(tmp_path):
+    folder = tmp_path / "made" / "on the way"
+    code, out, err = run("demo", "--out", folder)
+    assert (code, err) == (0, "")
+    tables = dd.datasets.mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=0)
+    first = {line[:12].strip(): line[14:] for line in out.splitlines() if line[2:12].strip()}
+    assert re.search(r"^  columns .*\n +spend: ", out, re.MULTILINE)
+    assert re.match(r"age > (59|6\d)\S* and region = north: ", first["regions"])
+    assert first["pairs"].startswith("satisfaction and recommendation: ")
+    assert "seed 0" in out
+    assert f"planted in B: spend higher by 0.3 deviations; {tables.region}: 4 % -> 15 %; " in out
+    assert [file.name for file in folder.iterdir()] == ["demo-report.html"]
+
+
+def test_version_and_help():
+    assert run("--version") == (0, f"densdiff {dd.__version__}\n", "")
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert out == run("--help")[1]
+    for command in ("compare", "changes", "balance", "monitor", "demo"):
+        assert re.search(rf"^  {command} ", out, re.MULTILINE)
+        code, text, _ = run(command, "--help")
+        assert code == 0
+        assert len(re.findall(rf"^  .*\bdensdiff {command}\b", text, re.MULTILINE)) >= 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "A.csv", "-"], "standard input is empty"),
+        (["compare", "-", "-"], "standard input, '-', can be read only once; give a file for the other"),
+        (["compare", "A.csv", "B.csv", "--seed", "-1"], "--seed must be a whole number, at least 0; got -1"),
+        (
+            ["compare", "A.csv", "B.csv", "--permutations", "0"],
+            "--permutations must be a whole number, at least 1; got 0",
+        ),
+        (
+            ["compare", "A.csv", "B.csv", "--min-effect", "2"],
+            "--min-effect must lie between 0 and 1, as the normalized distance; got 2.0",
+        ),
+        (
+            ["compare", "A.csv", "B.csv", "--missing", "dorp"],
+            "--missing must be one of 'error', 'drop', 'level'; got 'dorp' (did you mean 'drop'?)",
+        ),
+        (["monitor", "A.csv", "--window", "1"], "--window must be a whole number, at least 2; got 1"),
+        (
+            ["monitor", "A.csv", "--window", "9", "--run-length", "3"],
+            "--run-length must be a number of rows above the window of 9; got 3.0",
+        ),
+    ],
+)
+def test_wrong_arguments_are_one_line(arguments, message, tables):
+    assert refusal(*arguments) == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "see"),
+    [
+        (["compre"], "'compare'", "densdiff --help"),
+        (["compare", "A.csv"], "'B'", "densdiff compare --help"),
+        (["compare", "A.csv", "B.csv", "C.csv"], "C.csv", "densdiff compare --help"),
+        (["balance", "A.csv", "B.csv"], "'--label'", "densdiff balance --help"),
+        (["compare", "A.csv", "B.csv", "--sede", "1"], "--seed", "densdiff compare --help"),
+        (["compare", "A.csv", "B.csv", "--seed", "x"], "'--seed'", "densdiff compare --help"),
+        (["compare", "--\x1b[31m"], r"--\x1b[31m", "densdiff compare --help"),
+        (["--versio"], "--version", "densdiff --help"),
+    ],
+)
+def test_usage_errors_are_one_line_that_names_the_argument_and_the_help(arguments, named, see):
+    message = refusal(*arguments)
+    assert named in message
+    assert message.endswith(f" (see {see})")
+
+
+def broken(error):
+    def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(cli, "gaussian_shift", broken)
+    return fail
 
 
-@pytest.mark.parametrize("error", [InputError("column 'a\nb\x1b[31m': bad"), RuntimeError("column 'a b[31m': bad")])
-def test_failure_is_one_line_and_status_2(monkeypatch, error):
-    fail_with(monkeypatch, error)
-    outcome = CliRunner().invoke(cli.app, ["demo"])
-    assert outcome.exit_code == 2
-    assert outcome.stdout == ""
-    assert outcome.stderr.replace("\ufffd", "") == "densdiff: column 'a b[31m': bad\n"
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (InputError("column 'a\nb\x1b[31m': bad"), r"column 'a b\x1b[31m': bad"),
+        (RuntimeError("odd"), "unexpected RuntimeError: odd (--debug shows where)"),
+        (EOFError(), "unexpected EOFError:  (--debug shows where)".replace(":  ", ": ")),
+        (MemoryError(), "out of memory; take fewer rows or columns"),
+        (PermissionError(13, "Permission denied", "x\x1b"), r"Permission denied: 'x\x1b'"),
+    ],
+)
+def test_every_failure_is_one_line_and_status_2(error, message, tables, monkeypatch):
+    monkeypatch.setattr(dd, "compare", broken(error))
+    assert refusal("compare", *tables) == message
+    code, _, err = run("compare", *tables, "--debug")
+    assert code == 2
+    assert err.startswith("Traceback ")
+    assert err.endswith(f"densdiff: {message}\n")
 
 
-def test_unusable_folder_is_one_line(tmp_path):
-    (tmp_path / "file").write_text("")
-    outcome = CliRunner().invoke(cli.app, ["demo", "--out", str(tmp_path / "file")])
-    assert outcome.exit_code == 2
-    assert outcome.stderr.count("\n") == 1
-    assert "file" in outcome.stderr
+def test_interrupt_is_status_130_and_silent(tables, monkeypatch):
+    monkeypatch.setattr(dd, "compare", broken(KeyboardInterrupt()))
+    assert run("compare", *tables) == (130, "", "")
 
 
-def test_debug_shows_the_traceback(monkeypatch):
-    fail_with(monkeypatch, InputError("bad"))
-    outcome = CliRunner().invoke(cli.app, ["demo", "--debug"])
-    assert isinstance(outcome.exception, InputError)
+def test_messages_use_the_words_of_the_command_line_but_leave_names_alone():
+    failures.call_them({r"\bA\b": "x\\1.csv"})
+    worded = failures._worded("column 'n_permutations of A' of A: n_permutations, missing=\"drop\", give decimal=','")
+    assert worded == r"column 'n_permutations of A' of x\1.csv: --permutations, --missing drop, give --decimal ','"
+    failures.call_them({})
 
 
-def test_interrupt_is_status_130(monkeypatch):
-    fail_with(monkeypatch, KeyboardInterrupt())
-    assert CliRunner().invoke(cli.app, ["demo"]).exit_code == 130
+def test_files_of_the_same_name_are_told_apart_by_their_folders(put, tmp_path):
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+    put("old/data.csv", "a\n1\n2\n")
+    put("new/data.csv", "a\n1\n\n3\n")
+    message = refusal("compare", "old/data.csv", "new/data.csv")
+    assert message.startswith("column 'a' of new/data.csv: 1 missing value, at row 1; use --missing drop or ")
 
 
-@pytest.mark.parametrize("arguments", [["demo", "--seed", "-1"], ["demo", "--seed", "x"], ["unknown"]])
-def test_wrong_arguments_are_status_2(arguments):
-    outcome = CliRunner().invoke(cli.app, arguments)
-    assert outcome.exit_code == 2
-    assert "Traceback" not in outcome.stderr
+def test_output_that_is_closed_or_full_is_no_traceback(tables):
+    arguments = [*COMMAND, "compare", *tables, *QUICK]
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(arguments, stdout=write, stderr=subprocess.PIPE, text=True, env=BUFFERED, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED, check=False)
+        assert done.returncode == 2
+        assert done.stderr == "densdiff: cannot write to standard output: No space left on device\n"
+
+
+def on_terminal(*arguments):
+    """What a terminal of 80 columns gets on standard output."""
+    here, there = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    done = subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        stdout=there,
+        stderr=subprocess.PIPE,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+    os.close(there)
+    found = b""
+    try:
+        while part := os.read(here, 65536):
+            found += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(here)
+    _, err = done.communicate()
+    assert done.returncode == 0, err
+    assert b"\x1b" not in err  # progress is for terminals
+    return found.decode()
+
+
+def test_a_terminal_gets_tables_and_no_escape_of_the_data(put):
+    hostile = "x\x1b[2J\nz[bold]"
+    names = [
+        put(name, {hostile: table["a"], "b": table["b"], name: table["b"]})
+        for name, table in (("A.csv", shifted(0.0)), ("B.csv", shifted(3.0)))
+    ]
+    text = on_terminal("compare", *names, "--seed", 1, "--permutations", 99)
+    assert "─" in text
+    assert "\x1b[2J" not in text
+    assert r"'x\x1b[2J\nz[bold]'" in text
+    assert "seed 1" in text
+    assert "higher in B" in text
+    assert "Left out" in text
+    assert "note: columns left out" not in text  # it went to standard error
+
+
+def test_terminal_views_of_changes_and_balance(put):
+    text = on_terminal("changes", put("S.csv", series()), "--time", "t", "--seed", 3)
+    assert re.search(r"\b100 +50.0 +0.0", text)
+    assert "seed 3" in text
+    *_, train, new = labelled(put)
+    text = on_terminal("balance", train, new, "--label", "y", "--seed", 5)
+    assert re.search(r"\bill +0\.\d\d\d +0\.000 to 0\.", text)
+    assert "seed 5" in text
+
+
+def test_importing_the_command_is_light():
+    code = "import sys, densdiff.cli; print([m for m in ('matplotlib', 'pandas', 'numpy', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_without_typer_the_extra_is_named():
@@ -96,3 +659,10 @@ def test_without_typer_the_extra_is_named():
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert outcome.returncode == 2
     assert outcome.stderr == "densdiff: the command line needs typer: pip install 'densdiff[cli]'\n"
+
+
+def test_the_entry_point_is_the_app():
+    from importlib.metadata import entry_points
+
+    (entry,) = entry_points(group="console_scripts", name="densdiff")
+    assert entry.load() is cli.app

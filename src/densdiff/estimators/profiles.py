@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import gaussian_kde
 
 from densdiff import checks
 from densdiff.core import selection
@@ -11,6 +12,7 @@ from densdiff.estimators.lsdd import LSDD
 
 ROWS = 5000  # of a table that a picture is made of
 _POINTS, _SIDE = 121, 41
+_KDE_ROWS = 1000
 _LEVELS = 12  # the most frequent ones are drawn
 _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
 
@@ -43,6 +45,31 @@ class Map:
     x: FloatArray | tuple[str, ...]
     y: FloatArray | tuple[str, ...]
     values: FloatArray
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One column of numbers: densities of the classes times their shares, and that of the new rows."""
+
+    column: str
+    points: FloatArray  # (k,)
+    classes: FloatArray  # (K, k)
+    new: FloatArray  # (k,)
+
+
+def mixture(samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]) -> Mixture | None:
+    """Of the column that tells the classes apart best, from rows (n, d) of each class; None if it is constant in one."""
+    means = np.array([rows.mean(axis=0) for rows in samples])
+    within = np.mean([rows.var(axis=0) for rows in samples], axis=0)
+    between = means.var(axis=0)
+    j = int(np.argmax(np.divide(between, within, out=np.zeros_like(between), where=within > 0)))
+    columns = [rows[:: -(-len(rows) // _KDE_ROWS), j] for rows in (*samples, new)]
+    if min(map(np.ptp, columns)) == 0:
+        return None
+    low, high = np.quantile(np.concatenate(columns), [_TAIL, 1.0 - _TAIL])
+    points = np.linspace(low - _PAD * (high - low), high + _PAD * (high - low), _POINTS)
+    found = np.array([gaussian_kde(column)(points) for column in columns])
+    return Mixture(names[j], points, found[:-1] * priors[:, None], found[-1])
 
 
 def fewer(pair: checks.Pair, seed: int) -> checks.Pair:

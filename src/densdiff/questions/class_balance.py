@@ -1,7 +1,7 @@
 """What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -20,6 +20,7 @@ from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd, encoded
+from densdiff.estimators.profiles import Mixture, mixture
 from densdiff.estimators.results import Receipt
 
 _APART = 2.0  # standard errors by which the scores of two classes must differ
@@ -49,6 +50,12 @@ class ClassBalanceResult(Receipt):
     standard_errors: npt.NDArray[np.float64] | None
     intervals: npt.NDArray[np.float64] | None
     level: float
+    profile: Mixture | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+
+    def _contents(self) -> dict[str, Any]:
+        found = super()._contents()
+        del found["profile"]
+        return found
 
     def __str__(self) -> str:
         labels = [str(label) if isinstance(label, int | float) else checks.shown(label) for label in self.classes]
@@ -152,7 +159,8 @@ class ClassBalance(BaseEstimator):
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = checks.fraction(level, "level")
         notes = list(self._fitted().notes)
-        found, n_new = self._matched(X_new, notes)
+        found, new = self._matched(X_new, notes)
+        n_new = len(new)
         notes += [note for note in found.notes if note not in notes]
         errors = intervals = None
         if found.moments is None:
@@ -173,6 +181,7 @@ class ClassBalance(BaseEstimator):
             standard_errors=errors,
             intervals=intervals,
             level=level,
+            profile=self._profile(new, found.priors),
             sigma=found.sigma,
             lam=found.lam,
             solver=found.solver,
@@ -184,14 +193,21 @@ class ClassBalance(BaseEstimator):
             warnings=tuple(notes),
         )
 
+    def _profile(self, new: FloatArray, priors: FloatArray) -> Mixture | None:
+        numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
+        samples = [rows[:, numbers] for rows in self.samples_]
+        names = tuple(self.feature_names_[j] for j in numbers)
+        return mixture(samples, new[:, numbers], priors, names) if numbers else None
+
     def _fitted(self) -> checks.LabelledRows:
         if not hasattr(self, "classes_"):
             raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
         return self._data
 
-    def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, int]:
+    def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
+        """The shares found, and the new rows as they were checked."""
         data = self._fitted()
-        new = checks.new_rows(X_new, self.feature_names_, notes, data.levels)
+        new = checked = checks.new_rows(X_new, self.feature_names_, notes, data.levels)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
         shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
         if model is not None:
@@ -212,10 +228,10 @@ class ClassBalance(BaseEstimator):
             found = by_lsdd(model, given, new)
             if data.levels:  # what is said of columns is said of encoded ones, which nobody gave
                 found = replace(found, notes=tuple(note for note in found.notes if "column" not in note))
-            return found, len(new)
+            return found, checked
         if isinstance(model, KDEDifference):
-            return by_kde(model, given, new), len(new)
-        return LearnedMixture(given, new, self.seed_).matched(), len(new)
+            return by_kde(model, given, new), checked
+        return LearnedMixture(given, new, self.seed_).matched(), checked
 
 
 def _thinned(data: checks.LabelledRows, seed: int) -> checks.LabelledRows:
@@ -324,6 +340,12 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
     @property
     def n_features_in_(self) -> int:
         return int(self.estimator_.n_features_in_)
+
+    def _profile(self, new: FloatArray, priors: FloatArray) -> Mixture | None:
+        numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
+        samples = [rows[:, numbers] for rows in self.samples_]
+        names = tuple(self.feature_names_[j] for j in numbers)
+        return mixture(samples, new[:, numbers], priors, names) if numbers else None
 
     def _fitted(self) -> Any:
         if not hasattr(self, "estimator_"):

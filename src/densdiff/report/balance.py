@@ -65,6 +65,8 @@ def write_balance(path: str | PathLike[str], result: Any) -> Path:
         answer=f"Of {result.n_y} new rows: {', '.join(parts)}{more}.",
         level=f"{100 * result.level:g} %",
         drawn=figures.share_intervals(labels, result.priors, result.intervals),
+        mixture=None if result.profile is None else figures.mixture(labels, result.profile),
+        column="" if result.profile is None else checks.bare(result.profile.column),
         rows=rows,
         facts=[("rows", f"{result.n_x} labelled, {result.n_y} new"), *receipt(result)],
         notes=result.warnings,

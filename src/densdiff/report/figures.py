@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.estimators.profiles import Curve, Map, Shares
+from densdiff.estimators.profiles import Curve, Map, Mixture, Shares
 from densdiff.report.page import percent
 from densdiff.report.svg import FloatArray, Panel, Svg, cut, element, joined, picture, tick_labels, ticks, words
 
@@ -210,6 +210,24 @@ def share_intervals(labels: list[str], shares: FloatArray, intervals: FloatArray
         parts.append(element("g", *inside, class_="mark strong"))
     axis = panel.below(values, ["0", "25 %", "50 %", "75 %", "100 %"])
     return picture("Estimated share of each class with its interval", _HALF, height + 26.0, *parts, axis)
+
+
+def mixture(labels: list[str], drawn: Mixture) -> Svg:
+    """The classes in their shares, stacked, under the density of the new rows."""
+    stack = np.vstack([np.zeros_like(drawn.new), np.cumsum(drawn.classes, axis=0)])
+    top = float(max(stack[-1].max(), drawn.new.max())) or 1.0
+    panel = Panel((float(drawn.points[0]), float(drawn.points[-1])), (0.0, 1.08 * top), 46.0, 8.0, 630.0, 226.0)
+    parts = [_y_axis(panel)]
+    for k, label in enumerate(labels):
+        parts.append(panel.area(drawn.points, stack[k], stack[k + 1], f"class-{k % 6} stack"))
+        at = int(np.argmax(drawn.classes[k]))
+        if drawn.classes[k][at] > 0.08 * top:
+            middle = float(panel.down((stack[k][at] + stack[k + 1][at]) / 2.0)) + 4.0
+            parts.append(words("text", label[:20], x=float(panel.across(drawn.points[at])), y=middle, class_="middle"))
+    parts += [panel.line(drawn.points, drawn.new, "line thick"), _x_axis(panel)]
+    return picture(
+        f"Mixture of the classes and density of the new rows, {checks.bare(drawn.column)}", 640.0, 250.0, *parts
+    )
 
 
 def series_line(

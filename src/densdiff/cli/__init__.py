@@ -1,0 +1,291 @@
+"""The ``densdiff`` command: arguments in, text, JSON and files out.
+
+Every failure is one line on standard error with exit status 2; ``--debug`` shows the traceback too. Nothing is
+estimated here, and the library is imported by the command that needs it, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+try:
+    import typer
+except ModuleNotFoundError:
+    print("densdiff: the command line needs typer: pip install 'densdiff[cli]'", file=sys.stderr)
+    raise SystemExit(2) from None
+
+from densdiff.cli.failures import OneLine, emit, remark
+from densdiff.cli.inputs import (
+    called,
+    layout,
+    named,
+    names_of,
+    refuse_clock,
+    refuse_twice,
+    refuse_unwritable,
+    split,
+    working,
+)
+
+SCHEMA = 1  # of what --json prints
+
+app = typer.Typer(
+    cls=OneLine,
+    help="Compare samples by the difference of their densities.",
+    epilog="Files are CSV, Parquet, JSON Lines or .npy; - is standard input. densdiff COMMAND --help has examples.",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    invoke_without_command=True,
+)
+
+Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Read these columns only.")]
+Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file, if it cannot be told.")]
+Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark of a CSV file, '.' or ','.")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without names of columns; they are x0, x1, ..")]
+Alpha = Annotated[float, typer.Option(help="Probability of a false finding.")]
+Seed = Annotated[int | None, typer.Option(help="Makes a run repeatable; else one is drawn and printed.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page to send around.")]
+Fail = Annotated[bool, typer.Option("--fail-on-difference", help="Exit with status 1 if something was found.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
+
+
+@app.callback()
+def _main(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    if version:
+        from importlib.metadata import version as installed
+
+        emit(f"densdiff {installed('densdiff')}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        emit(context.get_help())
+
+
+@app.command()
+def compare(
+    a: Annotated[Path, typer.Argument(metavar="A", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", show_default=False)],
+    columns: Columns = None,
+    alpha: Alpha = 0.05,
+    min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
+    missing: Annotated[
+        str, typer.Option(help="Missing values: error, drop (the row) or level (of their own).")
+    ] = "error",
+    permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 999,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    as_json: AsJson = False,
+    report: Report = None,
+    fail_on_difference: Fail = False,
+    debug: Debug = False,
+) -> None:
+    """Do two tables differ, how much, in which columns, and where?
+
+    \b
+    densdiff compare january.csv february.csv
+    densdiff compare A.parquet B.parquet --columns age,city --report page.html
+    densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
+    """
+    from densdiff import compare as compared
+
+    refuse_twice(a, b)
+    refuse_unwritable(report, a, b)
+    how = layout(columns, sep, decimal, no_header)
+    with working("Reading ..."):
+        tables = how.read(a), how.read(b)
+    named(A=a, B=b)
+    with working("Comparing ..."):
+        found = compared(
+            *tables,
+            alpha=alpha,
+            min_effect=min_effect,
+            missing=missing,
+            n_permutations=permutations,
+            random_state=seed,
+        )
+    _tell(found, "compare", as_json, report)
+    _judge(fail_on_difference and found.differ)
+
+
+@app.command()
+def changes(
+    series: Annotated[Path, typer.Argument(metavar="SERIES", show_default=False)],
+    columns: Columns = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The clock, which is then no data.")] = None,
+    window: Annotated[str, typer.Option(help="Samples on each side of a change, a duration as 4s, or auto.")] = "auto",
+    lag: Annotated[int, typer.Option(help="Samples in a row whose distribution is compared.")] = 5,
+    alpha: Alpha = 0.05,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    as_json: AsJson = False,
+    report: Report = None,
+    fail_on_difference: Fail = False,
+    debug: Debug = False,
+) -> None:
+    """When did a series change?
+
+    \b
+    densdiff changes sensor.csv
+    densdiff changes sensor.csv --time stamp --columns x,y,z --window 4s
+    densdiff changes - --json < sensor.csv
+    """
+    from densdiff import detect_changes
+
+    refuse_unwritable(report, series)
+    with working("Reading ..."):
+        table = layout(columns, sep, decimal, no_header).read(series, [] if time is None else [time])
+    if time is None:
+        refuse_clock(table, series)
+    named(series=series)
+    wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
+    with working("Looking for changes ..."):
+        found = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
+    _tell(found, "changes", as_json, report)
+    _judge(fail_on_difference and len(found.changes) > 0)
+
+
+@app.command()
+def balance(
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", show_default=False)],
+    new: Annotated[Path, typer.Argument(metavar="NEW", show_default=False)],
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="The class of each row of TRAIN; not used of NEW.")],
+    columns: Columns = None,
+    alpha: Annotated[float, typer.Option(help="Probability that an interval misses.")] = 0.05,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    as_json: AsJson = False,
+    report: Report = None,
+    debug: Debug = False,
+) -> None:
+    """What share of each class do the rows of NEW have?
+
+    \b
+    densdiff balance labelled.csv unlabelled.csv --label diagnosis
+    densdiff balance train.parquet new.parquet --label y --columns age,dose --json
+    """
+    from densdiff import ClassBalance, checks
+
+    refuse_twice(train, new)
+    refuse_unwritable(report, train, new)
+    level = 1 - checks.fraction(alpha, "alpha")
+    how = layout(columns, sep, decimal, no_header).without(label)
+    with working("Reading ..."):
+        rows, labels = split(how.read(train, [label]), label)
+        fresh = how.read(new)
+    if label in names_of(fresh):
+        fresh, _ = split(fresh, label)
+    named(X=train, X_new=new, y=f"column {checks.shown(label)} of {called(train)}")
+    with working("Estimating ..."):
+        found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)
+    _tell(found, "balance", as_json, report)
+
+
+@app.command()
+def monitor(
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", show_default=False)],
+    columns: Columns = None,
+    window: Annotated[int | None, typer.Option(help="Rows that are compared with the reference; 50.")] = None,
+    run_length: Annotated[float | None, typer.Option(help="Rows until a false alarm, on average; 1000.")] = None,
+    state: Annotated[Path | None, typer.Option(metavar="FILE", help="Saved here; taken up if it exists.")] = None,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    fail_on_difference: Fail = False,
+    debug: Debug = False,
+) -> None:
+    """Is a stream changing now?
+
+    Rows come on standard input, as CSV or JSON Lines with the columns of REFERENCE. A line of JSON goes out whenever
+    the distance rises above its threshold.
+
+    \b
+    tail -f sensor.csv | densdiff monitor normal.csv
+    densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
+    """
+    from densdiff.cli.stream import Watch, rows_of, start, watch
+
+    refuse_unwritable(state, reference)
+    how = layout(columns, sep, decimal, no_header)
+    named(reference=reference)
+    with working("Learning the reference ..."):
+        watcher = start(reference, how, state, window=window, run_length=run_length, seed=seed)
+    seen = Watch()
+    try:
+        rows = rows_of(sys.stdin.buffer, watcher.names_, how)
+        watch(watcher, rows, seen, lambda: None if state is None else watcher.save(state))
+    finally:
+        remark(f"{seen}; {watcher.n_seen_} rows in all; seed {watcher.seed_}")
+    _judge(fail_on_difference and seen.alarms > 0)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(help="Seed of the tables and of the comparison.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path(),
+    debug: Debug = False,
+) -> None:
+    """Compare two built-in tables with planted differences; write demo-report.html.
+
+    \b
+    densdiff demo
+    densdiff demo --seed 1 --out reports
+    """
+    from densdiff import compare as compared
+    from densdiff.datasets import mixed_tables
+
+    out.mkdir(parents=True, exist_ok=True)
+    page = out / "demo-report.html"
+    refuse_unwritable(page)
+    tables = mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=seed)
+    with working("Comparing two tables of 2000 customers ..."):
+        found = compared(tables.a, tables.b, random_state=seed)
+    _tell(found, "demo", False, page)
+    first, second = tables.pair
+    emit(
+        f"planted in B: {tables.shifted} higher by {tables.shift:g} deviations; {tables.region}: "
+        f"{100 * tables.share_a:g} % -> {100 * tables.share_b:g} %; {first} and {second}: "
+        f"correlation 0 -> {tables.correlation:g}"
+    )
+
+
+def _tell(result: Any, command: str, as_json: bool, report: Path | None) -> None:
+    """The report first, then the answer in the form that its reader can use."""
+    if report is not None:
+        with working("Writing the report ..."):
+            result.to_html(report)
+    if as_json:
+        emit(json.dumps({"schema": SCHEMA, "command": command} | result.to_dict()))
+        return
+    if sys.stdout.isatty():
+        _on_terminal(result, command)
+    else:
+        emit(str(result))
+    if report is not None:
+        emit(f"report: {report}")
+
+
+def _on_terminal(result: Any, command: str) -> None:
+    from densdiff.cli import show
+
+    views: dict[str, Callable[[Any], None]] = {"changes": show.changes, "balance": show.balance}
+    views.get(command, show.comparison)(result)
+
+
+def _judge(found: bool) -> None:
+    if found:
+        raise typer.Exit(1)

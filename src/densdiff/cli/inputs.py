@@ -1,0 +1,132 @@
+"""Files and options as what the library takes."""
+
+import csv
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from densdiff.cli.failures import call_them
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How files are to be read."""
+
+    columns: list[str] | None
+    sep: str | None
+    decimal: str | None
+    header: bool
+
+    def read(self, path: Path, also: Sequence[str] = ()) -> Any:
+        """A table of the columns asked for, all by default; ``also`` are columns that must be among them."""
+        import numpy as np
+
+        from densdiff import checks, files
+        from densdiff.errors import InputError
+
+        own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
+        table = files.table(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
+        if isinstance(table, np.ndarray) and (own or also):  # an array has no names to ask for
+            rows = table.reshape(len(table), -1)
+            table = dict(zip(own or [f"x{j}" for j in range(rows.shape[1])], rows.T, strict=True))
+        for name in also:
+            if name not in (known := names_of(table)):
+                raise InputError(f"{called(path)} has no column {checks.shown(name)}; it has {checks.listed(known)}")
+        return table
+
+    def without(self, name: str) -> "Layout":
+        """The same without one column."""
+        return replace(self, columns=self.columns and [column for column in self.columns if column != name])
+
+
+def layout(columns: str | None, sep: str | None, decimal: str | None, no_header: bool) -> Layout:
+    """Options as given; ``columns`` is a line of CSV, so that a name may hold a comma within quotes."""
+    chosen = None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
+    return Layout(chosen, sep, decimal, not no_header)
+
+
+def names_of(table: Any) -> list[str]:
+    return list(table) if isinstance(table, dict) else list(getattr(table, "column_names", ()))
+
+
+def split(table: Any, name: str) -> tuple[Any, Any]:
+    """A table without one of its columns, and that column."""
+    if isinstance(table, dict):
+        return {key: values for key, values in table.items() if key != name}, table[name]
+    return table.drop_columns([name]), table.column(name)
+
+
+def called(path: Path) -> str:
+    """A file in a message."""
+    from densdiff import checks
+
+    return "standard input" if str(path) == "-" else checks.bare(path.name or str(path))
+
+
+def named(**inputs: Path | str) -> None:
+    """Let messages call an input by its file, or as given, not by the name of an argument of the library."""
+    from densdiff import checks
+
+    names = {name: called(of) if isinstance(of, Path) else of for name, of in inputs.items()}
+    if len(set(names.values())) < len(names):  # of the same name in two folders
+        names = {name: checks.bare(str(of)) if isinstance(of, Path) else of for name, of in inputs.items()}
+    plain = r"(?<![\w-])(?<!\bthe )(?<!\ba ){}\b(?! (?:column|row|value|of \d))"
+    call_them({plain.format(name): file for name, file in names.items()})
+
+
+def refuse_twice(*paths: Path) -> None:
+    """Standard input can be read once."""
+    from densdiff.errors import InputError
+
+    if sum(str(path) == "-" for path in paths) > 1:
+        raise InputError("standard input, '-', can be read only once; give a file for the other")
+
+
+def refuse_clock(table: Any, path: Path) -> None:
+    """Dates in a series are its clock, most likely."""
+    from densdiff import checks
+    from densdiff.errors import InputError
+
+    kinds = [str(field.type) for field in getattr(table, "schema", ())]
+    for name, kind in zip(names_of(table), kinds, strict=False):
+        if kind.startswith(("timestamp", "date", "time")):
+            cure = f"give --time {checks.bare(name)} if it is the clock, or the other columns by --columns"
+            raise InputError(f"column {checks.shown(name)} of {called(path)} holds dates or times; {cure}")
+
+
+def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
+    """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
+    from densdiff import checks, files
+    from densdiff.errors import InputError
+
+    if target is None:
+        return
+    if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
+        raise InputError(f"{checks.shown(str(target))} is an input; write to another file")
+    with suppress(_Enough), files.written(target) as aside:
+        aside.touch()
+        raise _Enough
+
+
+class _Enough(Exception):
+    pass
+
+
+def working(what: str) -> Any:
+    """A sign of life on standard error while something takes long, if that is a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    return _spinning(what)
+
+
+@contextmanager
+def _spinning(what: str) -> Iterator[None]:
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True).status(Text(what)):
+        yield

@@ -1,0 +1,243 @@
+"""Rows from standard input to a monitor, one at a time, alarms out as they happen."""
+
+import csv
+import itertools
+import json
+import signal
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, BinaryIO
+
+from densdiff import checks
+from densdiff.cli.failures import emit, remark
+from densdiff.cli.inputs import Layout
+from densdiff.errors import InputError
+
+_LONGEST = 1 << 24  # bytes in a line
+_EVERY = 1000  # rows after which the state is saved
+_INPUT = "standard input"
+
+
+@dataclass
+class Watch:
+    """What was seen in this run; an alarm is a rise above the threshold, however long the score stays there."""
+
+    rows: int = 0
+    alarms: int = 0
+    above: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.rows} row{'s' * (self.rows != 1)}, {self.alarms} alarm{'s' * (self.alarms != 1)}, "
+            f"{self.above} row{'s' * (self.above != 1)} above the threshold"
+        )
+
+
+class Interrupts:
+    """Ctrl-C waits while ``busy``: a monitor interrupted within an update would be saved half-way."""
+
+    def __init__(self) -> None:
+        self.busy = self.pending = False
+        self._usual: Any = None
+
+    def __enter__(self) -> "Interrupts":
+        if threading.current_thread() is threading.main_thread():
+            self._usual = signal.signal(signal.SIGINT, self._heard)
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._usual is not None:
+            signal.signal(signal.SIGINT, self._usual)
+
+    def _heard(self, number: int, frame: FrameType | None) -> None:
+        self.pending = True
+        if not self.busy:
+            raise KeyboardInterrupt
+
+    def rest(self) -> None:
+        """Between two rows."""
+        self.busy = False
+        if self.pending:
+            raise KeyboardInterrupt
+
+
+def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Callable[[], None]) -> None:
+    """Feed a monitor, print its alarms and count into ``seen``. The state is saved however it ends."""
+    above = False
+    with Interrupts() as interrupts:
+        try:
+            for line, row in rows:
+                interrupts.busy = True
+                try:
+                    step = monitor.update(row)
+                except InputError as error:
+                    raise InputError(f"line {line} of {_INPUT}: {error}") from None
+                rises, above = step.alarm and not above, step.alarm
+                seen.rows, seen.alarms, seen.above = seen.rows + 1, seen.alarms + rises, seen.above + above
+                if rises:
+                    fields = ("index", "score", "threshold", "strength")
+                    if not emit(json.dumps({name: getattr(step, name) for name in fields})):
+                        return  # nobody hears them
+                if rises or seen.rows % _EVERY == 0:
+                    save()
+                interrupts.rest()
+        finally:
+            interrupts.busy = True
+            save()
+
+
+def rows_of(stream: BinaryIO, names: Sequence[str], how: Layout) -> Iterator[tuple[int, Any]]:
+    """Line number and row of each row of CSV or JSON Lines, as soon as its line is there."""
+    lines = _lines(stream)
+    first = next(((number, text) for number, text in lines if text.strip()), None)
+    if first is None:
+        return
+    lines = itertools.chain([first], lines)
+    yield from _objects(lines) if first[1].lstrip().startswith("{") else _records(lines, first, names, how)
+
+
+def _lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
+    for number in itertools.count(1):
+        line = stream.readline(_LONGEST)
+        if not line:
+            return
+        if len(line) == _LONGEST:
+            raise InputError(f"line {number} of {_INPUT} is longer than {_LONGEST >> 20} MiB; is it text?")
+        if b"\0" in line:
+            raise InputError(f"line {number} of {_INPUT} has a NUL byte; save it as UTF-8")
+        try:
+            text = line.decode()
+        except UnicodeDecodeError:
+            raise InputError(f"line {number} of {_INPUT} is not UTF-8; save it as UTF-8") from None
+        yield number, text.removeprefix("\ufeff") if number == 1 else text
+
+
+def _objects(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, Any]]:
+    for number, text in lines:
+        if not text.strip():
+            continue
+        try:
+            row = json.loads(text, object_pairs_hook=_once)
+        except InputError as error:
+            raise InputError(f"line {number} of {_INPUT} {error}") from None
+        except (ValueError, RecursionError):
+            raise InputError(f"line {number} of {_INPUT} is not valid JSON; one object a line is needed") from None
+        if not isinstance(row, dict):
+            raise InputError(f"line {number} of {_INPUT} is not a JSON object; one object a line is needed")
+        yield number, row
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(found := dict(pairs)) < len(pairs):
+        twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
+        raise InputError(f"has more than one value named {checks.listed(twice)}")
+    return found
+
+
+def _records(
+    lines: Iterator[tuple[int, str]], first: tuple[int, str], names: Sequence[str], how: Layout
+) -> Iterator[tuple[int, Any]]:
+    sep = how.sep.replace(r"\t", "\t") if how.sep else _separator(first[1], names, how.header)
+    last = first[0] - 1
+
+    def texts() -> Iterator[str]:
+        nonlocal last
+        for last, text in lines:  # noqa: B007
+            yield text
+
+    reader = csv.reader(texts(), delimiter=sep, strict=True)
+    places: list[int] = list(range(len(names)))
+    width, start, blank = len(names), first[0], 0
+    header = how.header
+    try:
+        for fields in reader:
+            line, start = start, last + 1
+            if header:
+                header, width, places = False, len(fields), _places(fields, names, line)
+                continue
+            if not fields:
+                blank = blank or line
+                continue
+            if blank and width == 1:
+                raise InputError(f"line {blank} of {_INPUT} is empty; a value is missing")
+            blank = 0
+            if len(fields) != width:
+                many = f"{len(fields)} field{'s' * (len(fields) != 1)}, expected {width}"
+                raise InputError(f"line {line} of {_INPUT} has {many}")
+            yield (
+                line,
+                [_number(fields[j], name, line, how.decimal) for j, name in zip(places, names, strict=True)],
+            )
+    except csv.Error as error:
+        raise InputError(f"line {start} of {_INPUT} cannot be read: {error}") from None
+
+
+def _separator(line: str, names: Sequence[str], header: bool) -> str:
+    """The one with which the first line has the columns of the reference."""
+    for sep in ",;\t|":
+        fields = next(csv.reader([line], delimiter=sep), [])
+        if set(names) <= set(fields) if header else len(fields) == len(names):
+            return sep
+    return ","
+
+
+def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
+    if lacking := [name for name in names if name not in fields]:
+        hint = "give --no-header if it holds data, --sep if fields are separated otherwise"
+        has = f"it has {checks.listed(fields)}; {hint}"
+        raise InputError(f"line {line} of {_INPUT} lacks column {checks.listed(lacking)}; {has}")
+    if twice := [name for name in names if fields.count(name) > 1]:
+        raise InputError(f"line {line} of {_INPUT} has more than one column named {checks.listed(twice)}")
+    return [fields.index(name) for name in names]
+
+
+def _number(field: str, name: str, line: int, decimal: str | None) -> float:
+    text = field.strip()
+    if decimal == ",":
+        text = text.replace(".", "_").replace(",", ".")
+    try:
+        if "_" in text:  # Python reads 1_000
+            raise ValueError
+        return float(text)
+    except ValueError:
+        where = f"line {line} of {_INPUT}: column {checks.shown(name)}"
+        if not text:
+            raise InputError(f"{where} is empty; a value is missing") from None
+        hint = "; give --decimal ',' if that is a decimal comma" if "," in text and decimal is None else ""
+        raise InputError(f"{where}: {checks.shown(field)} is not a number{hint}") from None
+
+
+def start(
+    reference: Path, how: Layout, state: Path | None, *, window: int | None, run_length: float | None, seed: int | None
+) -> Any:
+    """A monitor of the reference, or the saved one; options that were given must be those it was started with."""
+    from densdiff import ChangeMonitor
+
+    if state is None or not state.exists():
+        if str(reference) == "-":
+            raise InputError("standard input, '-', holds the rows to watch; give a file for the reference")
+        return ChangeMonitor(
+            how.read(reference),
+            window=50 if window is None else window,
+            run_length=1000 if run_length is None else run_length,
+            random_state=seed,
+        )
+    found = ChangeMonitor.load(state)
+    given = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": how.columns}
+    known = {
+        "--window": found.window,
+        "--run-length": found.run_length,
+        "--seed": found.seed_,
+        "--columns": list(found.names_),
+    }
+    for option, value in given.items():
+        if value is not None and value != known[option]:
+            was = checks.listed(found.names_) if option == "--columns" else f"{known[option]:g}"
+            cure = "leave it out, or give another --state to begin anew"
+            raise InputError(f"{option} is not that of the state {checks.shown(state.name)}, {was}; {cure}")
+    remark(f"note: resumed at row {found.n_seen_} from {checks.shown(state.name)}, which holds its own reference")
+    return found
