@@ -58,7 +58,7 @@ class Mixture:
 
 
 def mixture(samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]) -> Mixture | None:
-    """Of the column that tells the classes apart best, from rows (n, d) of each class; None if it is constant in one."""
+    """Of the column that tells classes apart best, from rows (n, d) of each; None if it is constant in one."""
     means = np.array([rows.mean(axis=0) for rows in samples])
     within = np.mean([rows.var(axis=0) for rows in samples], axis=0)
     between = means.var(axis=0)

@@ -216,7 +216,7 @@ def mixture(labels: list[str], drawn: Mixture) -> Svg:
     """The classes in their shares, stacked, under the density of the new rows."""
     stack = np.vstack([np.zeros_like(drawn.new), np.cumsum(drawn.classes, axis=0)])
     top = float(max(stack[-1].max(), drawn.new.max())) or 1.0
-    panel = Panel((float(drawn.points[0]), float(drawn.points[-1])), (0.0, 1.08 * top), 46.0, 8.0, 630.0, 226.0)
+    panel = Panel((float(drawn.points[0]), float(drawn.points[-1])), (0.0, 1.08 * top), 46.0, 8.0, 470.0, 206.0)
     parts = [_y_axis(panel)]
     for k, label in enumerate(labels):
         parts.append(panel.area(drawn.points, stack[k], stack[k + 1], f"class-{k % 6} stack"))
