@@ -225,7 +225,8 @@ def test_min_effect_asks_for_what_matters():
 
 
 def test_alpha_decides_what_is_significant(small):
-    strict = compared(table(0, 60), table(1, 60, shift=1.5, share=0.1), alpha=0.01)
+    with pytest.warns(dd.DensDiffWarning, match="39 permutations cannot reach a p-value of 0.01"):
+        strict = compared(table(0, 60), table(1, 60, shift=1.5, share=0.1), alpha=0.01)
     assert small.test.pvalue == strict.test.pvalue == 1 / 40
     assert small.differ
     assert not strict.differ

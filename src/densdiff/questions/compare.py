@@ -25,8 +25,8 @@ from densdiff.questions.wording import condition_text, effect_word, levels_moved
 
 _LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
-_PAIRS_ROWS = 10_000  # of a table: from three columns of numbers on, all pairs of rows are compared
-_WIDE = 30  # columns from which on pairs of columns are sought among fewer rows
+_PAIRED = 100  # columns among which pairs are sought
+_ALIKE = 0.1  # measures of dependence that tell no difference
 _PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
 _SHOWN = 10  # columns, pairs and regions in the text
 
@@ -85,7 +85,9 @@ class PairDifference:
 
     def __str__(self) -> str:
         names = f"{checks.bare(self.first)} and {checks.bare(self.second)}"
-        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B"
+        alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
+        how = ", related in another way" if alike else ""
+        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{how}"
 
 
 @dataclass(frozen=True)
@@ -286,19 +288,25 @@ def _effect(value: Any) -> float:
 
 def _compared(both: checks.Compared, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
     d, numeric = len(both.names), not any(both.levels)
-    few = _PAIRS_ROWS if numeric and d > 2 else sum(both.sizes) if d == 1 or numeric else _JOINT_ROWS
-    pair, notes = _some_rows(both, seed, max(few, _PAIRS_ROWS), "the distance of all columns")
+    every = sum(both.sizes)
+    pair, notes = _some_rows(
+        both, seed, every if d == 1 or (numeric and d == 2) else _JOINT_ROWS, "the distance of all columns"
+    )
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(_LEVEL)
-    joint, more = _some_rows(both, seed, sum(both.sizes) if d == 1 else _JOINT_ROWS, "the joint test")
+    joint, more = _some_rows(both, seed, every if d == 1 else _JOINT_ROWS, "the joint test")
     test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
     notes = [*distance.warnings, *notes, *more]
     if 1.0 / (permutations + 1) > alpha:
-        notes.append(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more")
+        checks.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more", notes)
     once = _distinct(both, pair.copies)
     found, how = _columns(once, alpha, permutations, seed)
     if once is not both:
         joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
     rows = _rows_of(joint)
+    place = {name: j for j, name in enumerate(both.names)}
+    chosen = sorted(place[column.name] for column in found[:_PAIRED])
+    if len(chosen) < d:
+        notes.append(f"pairs were sought among the {len(chosen)} columns that differ most by themselves")
     levels = np.array([0 if of is None else len(of) for of in both.levels])
     return Comparison(
         differ=test.pvalue <= alpha and distance.normalized >= min_effect,
@@ -307,7 +315,7 @@ def _compared(both: checks.Compared, alpha: float, min_effect: float, permutatio
         test=test,
         columns=found,
         adjustment=how,
-        pairs=_pairs(both, joint, levels, alpha, seed),
+        pairs=_pairs(both, joint, levels, chosen, alpha, seed),
         regions=_regions(both, *rows, levels, alpha, seed),
         missing=_missing(both, alpha),
         left_out=list(both.left_out),
@@ -391,23 +399,23 @@ def _rows_of(pair: checks.Pair) -> tuple[FloatArray, Any]:
     return np.concatenate([pair.x, pair.y]), np.repeat([False, True], [len(pair.x), len(pair.y)])
 
 
-def _pairs(both: checks.Compared, joint: checks.Pair, levels: Any, alpha: float, seed: int) -> list[PairDifference]:
-    x, y = joint.x, joint.y
-    if len(both.names) > _WIDE:
-        x, y = x[:_PAIRS_ROWS], y[:_PAIRS_ROWS]
-    found = pair_changes(x, y, levels) if len(both.names) > 1 else []
-    return [
-        PairDifference(
-            both.names[each.first],
-            both.names[each.second],
-            each.measure,
-            each.dependence_a,
-            each.dependence_b,
-            each.pvalue_adjusted,
-            map_of(_two(joint, each.first, each.second), seed) if k < _MAPPED else None,
-        )
-        for k, each in enumerate(each for each in found if each.pvalue_adjusted <= alpha)
-    ]
+def _pairs(
+    both: checks.Compared, joint: checks.Pair, levels: Any, chosen: list[int], alpha: float, seed: int
+) -> list[PairDifference]:
+    """Among the chosen columns."""
+    if len(chosen) < 2:
+        return []
+    found = pair_changes(joint.x[:, chosen], joint.y[:, chosen], levels[chosen])
+    pairs: list[PairDifference] = []
+    for each in found:
+        if each.pvalue_adjusted <= alpha:
+            i, j = chosen[each.first], chosen[each.second]
+            drawn = map_of(_two(joint, i, j), seed) if len(pairs) < _MAPPED else None
+            dependence = each.dependence_a, each.dependence_b
+            pairs.append(
+                PairDifference(both.names[i], both.names[j], each.measure, *dependence, each.pvalue_adjusted, drawn)
+            )
+    return pairs
 
 
 def _two(pair: checks.Pair, i: int, j: int) -> checks.Pair:
