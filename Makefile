@@ -9,20 +9,21 @@ PIP := $(PY) -m pip -q --disable-pip-version-check
 BASE := $(VENV)/.made
 DEMO := $(VENV)/.installed-demo
 DEV := $(VENV)/.installed-dev
+BROWSER := $(VENV)/.looked-for-a-browser
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format bench calibrate clean
+.PHONY: help demo test check format bench calibrate paper paper-quick clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
 
-demo: $(DEMO)  ## install, compare two built-in samples, write demo-report.html
+demo: $(DEMO)  ## install, compare two built-in tables, write demo-report.html
 	$(VENV)/bin/densdiff demo $(ARGS)
 
 # A picture in a test must not need a screen. One worker for each core, at most 4: each collects all tests by itself.
-test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
+test: $(DEV) $(BROWSER)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal $(ARGS)
 
 check: $(DEV)  ## formatting, lint, types and the direction of imports
@@ -41,8 +42,14 @@ bench: $(DEV)  ## print the accuracy and speed tables
 calibrate: $(DEV)  ## run the statistical simulations in full and write docs/calibration.md; ARGS=--quick for a look
 	$(PY) -m tests.calibration $(ARGS)
 
+paper: $(DEV)  ## reproduce the paper in full into paper-out, DATA=folder for its data sets; some hours
+	$(VENV)/bin/densdiff paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
+
+paper-quick: $(DEV)  ## the same with few runs, in minutes
+	$(VENV)/bin/densdiff paper --out paper-quick-out --runs 4 $(if $(DATA),--data $(DATA)) $(ARGS)
+
 clean:  ## remove .venv, caches, builds and the demo's output
-	rm -rf .venv build dist demo-report.html demo-*.png
+	rm -rf .venv build dist demo-report.html paper-out paper-quick-out
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -56,6 +63,13 @@ $(BASE):
 $(DEMO): pyproject.toml | $(BASE)
 	@echo "Installing densdiff[cli,plot] into $(VENV) ..."
 	@$(PIP) install -e ".[cli,plot]"
+	@touch $@
+
+# The report is looked at in a browser: Debian's, installed where that is possible; else those tests say why they are skipped.
+$(BROWSER): | $(BASE)
+	@command -v chromium chromium-browser google-chrome >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || \
+		timeout 150 sh -c 'apt-get install -y -qq chromium || { apt-get update -qq && apt-get install -y -qq chromium; }' \
+		>/dev/null 2>&1 || true
 	@touch $@
 
 $(DEV): pyproject.toml | $(BASE)

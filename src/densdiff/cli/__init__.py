@@ -30,6 +30,7 @@ from densdiff.cli.inputs import (
     split,
     working,
 )
+from densdiff.cli.reproduce import paper
 
 SCHEMA = 1  # of what --json prints
 
@@ -261,6 +262,9 @@ def demo(
         f"{100 * tables.share_a:g} % -> {100 * tables.share_b:g} %; {first} and {second}: "
         f"correlation 0 -> {tables.correlation:g}"
     )
+
+
+app.command()(paper)
 
 
 def _tell(result: Any, command: str, as_json: bool, report: Path | None) -> None:
