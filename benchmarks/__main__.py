@@ -9,7 +9,19 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import argparse
 import importlib
 
-NAMES = ("imports", "speed", "memory", "accuracy", "power", "robustness", "peers", "balance", "changes", "monitor")
+NAMES = (
+    "imports",
+    "speed",
+    "memory",
+    "accuracy",
+    "power",
+    "robustness",
+    "peers",
+    "balance",
+    "changes",
+    "monitor",
+    "compare",
+)
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)

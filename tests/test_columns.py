@@ -317,7 +317,9 @@ def low_order_features(column, levels):
     else:
         u = (2 * rankdata(column) - 1) / len(column) - 1
         features = np.column_stack([eval_legendre(degree, u) for degree in (1, 2, 3)])
-    return np.column_stack([(f - f.mean()) / f.std() for f in features.T if f.std() > 0])
+    weights = itertools.repeat(1.0) if levels else (1.0, 1 / 2, 1 / 3)
+    scaled = zip(weights, [f for f in features.T if f.std() > 0], strict=False)
+    return np.column_stack([weight * (f - f.mean()) / f.std() for weight, f in scaled])
 
 
 def mixed_rows(seed, total):
@@ -333,22 +335,41 @@ def mixed_rows(seed, total):
     return rows, np.array([2, 10])  # numbers first, then levels
 
 
-def test_low_order_kernels_are_sums_over_columns_and_over_pairs_of_columns():
+def test_low_order_statistics_are_squared_differences_of_mean_features_of_columns_and_of_pairs():
     rows, levels = mixed_rows(0, 61)
     found = LowOrderStatistics(rows, levels, 0)
     features = [low_order_features(column, k) for column, k in zip(rows.T, [0, 0, *levels], strict=True)]
-    of_columns = [f @ f.T for f in features]
-    singles = sum(of_columns)
-    pairs = sum(first * second for first, second in itertools.combinations(of_columns, 2))
-    order = np.ix_(found.chosen, found.chosen)
+    pairs = [
+        np.array([np.outer(x, y).ravel() for x, y in zip(first, second, strict=True)])
+        for first, second in itertools.combinations(features, 2)
+    ]
     labels = np.random.default_rng(1).random((5, 61)) < 0.4
-    w = np.where(labels, 1 / labels.sum(axis=1)[:, None], -1 / (~labels).sum(axis=1)[:, None])
-    single_precision = float(np.finfo(np.float32).eps)
-    for k, kernel in enumerate((singles, pairs)):
-        bound = 61 * single_precision * np.abs(kernel).max()
-        np.testing.assert_allclose(found.kernels[k], kernel[order], rtol=0, atol=bound)
-        expected = [sum(a[i] * a[j] * kernel[i, j] for i in range(61) for j in range(61)) for a in w]
-        np.testing.assert_allclose(found.of(labels)[:, k], expected, rtol=0, atol=4 * bound)
+    expected = [
+        [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
+        for in_a in labels
+    ]
+    np.testing.assert_allclose(found.of(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
+
+
+def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
+    rows, levels = mixed_rows(0, 61)
+    table = np.random.default_rng(3).chisquare(3, (50, 4 + 6))
+    found = LowOrderStatistics(rows, levels, 0).combined(table)
+    for k, part in enumerate((table[:, :4], table[:, 4:])):
+        roots = part ** (1 / 3)
+        np.testing.assert_allclose(found[:, 2 * k], part.sum(axis=1), rtol=1e-12)
+        largest = ((roots - roots.mean(axis=0)) / roots.std(axis=0)).max(axis=1)
+        np.testing.assert_allclose(found[:, 2 * k + 1], largest, rtol=1e-9)
+
+
+def test_pairs_of_very_many_columns_have_one_feature_of_each():
+    rows = np.random.default_rng(0).normal(size=(30, 41))
+    found = LowOrderStatistics(rows, np.empty(0, dtype=np.intp), 0)
+    in_a = np.arange(30) < 12
+    first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
+    expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
+    place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
+    assert found.of(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
 
 
 def test_low_order_statistics_see_ranks_only():
@@ -365,7 +386,10 @@ def test_a_constant_column_adds_nothing_to_low_order_statistics():
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
     wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
     found = LowOrderStatistics(wider, np.append(levels, 1), 0).of(labels)
-    np.testing.assert_array_equal(found, LowOrderStatistics(rows, levels, 0).of(labels))
+    plain = LowOrderStatistics(rows, levels, 0).of(labels)
+    np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
+    assert not found[:, [0, 5]].any()
+    np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
 
 
 def test_low_order_statistics_of_many_rows_look_at_some_of_them():
@@ -390,7 +414,8 @@ def test_low_order_statistics_grow_with_what_they_look_for():
     relabelled = np.vstack([in_a, random.permuted(np.tile(in_a, (199, 1)), axis=1)])
     tails = {}
     for name, data in (("dependent", dependent), ("shifted", shifted)):
-        table = LowOrderStatistics(data, none, 0).of(relabelled)
+        statistics = LowOrderStatistics(data, none, 0)
+        table = statistics.combined(statistics.of(relabelled))
         tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
-    assert tails["shifted"][0] == tails["dependent"][1] == 1 / 200
-    assert tails["dependent"][0] > 0.05
+    assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
+    assert min(tails["dependent"][:2]) > 0.05

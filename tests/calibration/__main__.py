@@ -9,7 +9,7 @@ import importlib
 import sys
 from pathlib import Path
 
-NAMES = ("coverage", "size", "balance", "changes", "monitor")
+NAMES = ("coverage", "size", "balance", "changes", "monitor", "compare")
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
 

@@ -87,12 +87,12 @@ class Tested:
         return 0.0 if self.solver == "kliep" else float(-self.statistics.log_scales[best]) - log_volume
 
     def table(self, chunks: Iterable[BoolArray]) -> FloatArray:
-        """Statistics of all relabellings, (k, M)."""
-        return np.concatenate([self._of(labels) for labels in chunks])
-
-    def _of(self, labels: BoolArray) -> FloatArray:
-        found = self.statistics.of(labels)
-        return found if self.low_order is None else np.hstack([found, self.low_order.of(labels)])
+        """Statistics of all relabellings, (k, M), those of low order last."""
+        if self.low_order is None:
+            return np.concatenate([self.statistics.of(labels) for labels in chunks])
+        found = [(self.statistics.of(labels), self.low_order.of(labels)) for labels in chunks]
+        whole, low = (np.concatenate(part) for part in zip(*found, strict=True))
+        return np.hstack([whole, self.low_order.combined(low)])
 
     def with_low_order(self, data: Prepared) -> "Tested":
         """The same with statistics of single columns and of pairs, if there are several columns and no limit is due."""
