@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 
@@ -22,8 +21,7 @@ _MODULES = ("estimates", "distances", "outliers", "testing", "drawings", "balanc
 
 def _parts() -> dict[str, Part]:
     """All parts, in the order of the paper and with the tables of theory last."""
-    names = [f"densdiff.paper.{name}" for name in _MODULES]
-    homes = [import_module(name) for name in names if find_spec(name)]
+    homes = [import_module(f"densdiff.paper.{name}") for name in _MODULES]
     found = {part.figure: part for home in homes for part in home.PARTS}
     return {figure: found[figure] for figure in sorted(found, key=lambda name: (not name.isdigit(), len(name), name))}
 

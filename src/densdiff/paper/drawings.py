@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PRIOR = 0.7  # of the positive class in the new rows
 _POINTS = np.linspace(-4.0, 5.0, 181)
-_SHARES = np.linspace(0.0, 1.0, 41)
+_SHARES = np.linspace(0.0, 1.0, 21)
 _LAG, _WINDOW, _CHANGE, _LENGTH = 5, 50, 120, 240
 _AT = 90  # where the two segments that are drawn meet
 
@@ -42,8 +42,11 @@ def mixture(seed: int) -> list[dict[str, Any]]:
     model = dd.LSDD(sigma=found.sigma, lam=found.lam, solver="centers", standardize=False, random_state=seed)
     for pi in _SHARES.tolist():
         weights = np.where(y == 1, max(pi, 1e-9), max(1 - pi, 1e-9))
-        estimates = model.fit(x, new, weights_x=weights).l2_distance().estimates
-        rows.append({"quantity": "distance", "of": "share", "x": pi, "value": estimates["regularization_corrected"]})
+        model.fit(x, new, weights_x=weights)
+        scale = np.sqrt(np.pi) * model.sigma_
+        fitted = np.average(model.predict(x), weights=weights) - model.predict(new).mean()  # E4
+        distance = float(fitted + model.lam_ * scale * (model.theta_ @ model.theta_))  # E6
+        rows.append({"quantity": "distance", "of": "share", "x": pi, "value": distance})
     return [*rows, {"quantity": "estimate", "of": "share", "x": share, "value": None}]
 
 
@@ -101,7 +104,7 @@ def _draw_sliding(rows: Rows) -> Figure:
     for start, side, colour in ((_AT - _WINDOW, "before", MORE_X), (_AT, "after", MORE_Y)):
         above.axvspan(start, start + _WINDOW - 1, color=colour, alpha=0.12)
         _subsequences(above, start, low - step, step / 2, colour)
-        above.text(start + 1, high, f"{_WINDOW} subsequences {side}", color=colour, fontsize="small", va="bottom")
+        above.text(start + 1, high, f"segment {side}", color=colour, fontsize="small", va="bottom")
     scored = [(row["t"], row["score"]) for row in rows if row["score"] is not None]
     below.plot(*zip(*scored, strict=True), color="black")
     at = _AT + (_LAG - 1) // 2

@@ -61,7 +61,7 @@ def _count(method: str, permutations: Sequence[int]) -> int:
 
 
 def _jobs(figure: str, runs: int, data: Path | None) -> list[Job]:
-    permutations, seconds = (_QUICK, 2.0) if runs < _RUNS else (_FULL, 6.0)
+    permutations, seconds = (_QUICK, 3.0) if runs < _RUNS else (_FULL, 8.0)
     cells = _CELLS[figure]
     return [
         Job(f"{figure}-run-{run}", one_run, (cells, permutations, SEED), seconds=seconds * len(cells))
