@@ -666,3 +666,21 @@ def test_the_entry_point_is_the_app():
 
     (entry,) = entry_points(group="console_scripts", name="densdiff")
     assert entry.load() is cli.app
+
+
+def test_paper_writes_a_page_and_says_where(tmp_path):
+    code, out, err = run("paper", "--out", tmp_path / "paper", "--figure", "5", "--seed", 3)
+    assert code == 0
+    page = tmp_path / "paper" / "index.html"
+    assert out == f"page: {page} (seed 3)\n"
+    assert "figure" in err.lower()  # what is to do, before it is done
+    assert "Density-Difference Estimation" in page.read_text("utf-8")
+    assert (page.parent / "figure-5.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--figure", "13"], "13"), (["--runs", "0"], "runs"), (["--data", "nowhere"], "nowhere")],
+)
+def test_paper_refuses_what_it_cannot_do(tmp_path, options, said):
+    assert said in refusal("paper", "--out", tmp_path / "paper", *options)
