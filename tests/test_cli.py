@@ -320,7 +320,7 @@ def refusal_of_stream(given, *options):
     code, _, err = run(*OPTIONS, *options, given=given)
     assert code == 2
     *_, summary, last = err.splitlines()
-    assert "rows in all; seed 2" in summary
+    assert re.search(r"\b(1 row|\d+ rows) in all; seed 2", summary)
     return last.removeprefix("densdiff: ")
 
 
@@ -474,6 +474,12 @@ def test_demo_puts_the_planted_column_and_region_first(tmp_path):
     assert "seed 0" in out
     assert f"planted in B: spend higher by 0.3 deviations; {tables.region}: 4 % -> 15 %; " in out
     assert [file.name for file in folder.iterdir()] == ["demo-report.html"]
+
+
+def test_demo_wants_a_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert run("demo", "--out", file) == (2, "", f"densdiff: --out must be a folder; {str(file)!r} is a file\n")
 
 
 def test_version_and_help():

@@ -152,7 +152,7 @@ def test_row_23_dates_and_nested_values_are_refused_with_a_way_out(put):
     dates = "a,day\n" + "".join(f"{k},2024-01-{k:02d}\n" for k in range(1, 29))
     assert refusal("compare", put(dates, "A.csv"), put(dates)) == (
         "column 'day' of A.csv holds dates or durations, first 2024-01-01 at row 0; turn them into numbers first, such "
-        "as seconds since a fixed day"
+        "as seconds since a fixed day, or leave them out"
     )
     nested = '{"a": [1, 2]}\n{"a": [3, 4]}\n'
     assert refusal("compare", put(nested, "A.jsonl"), put(nested, "B.jsonl")).startswith(

@@ -481,7 +481,7 @@ def test_columns_chooses_and_gives_the_answer_of_that_column_alone():
     [
         ({"columns": ["xx"]}, "A has no column 'xx'; it has 'x', 'z', 'count', 'city', 'member'"),
         ({"columns": "x"}, "columns must be a list of names; got 'x'"),
-        ({"columns": [1]}, "columns must be a list of names; got an object of type list"),
+        ({"columns": [1]}, "columns must be a list of names as text, such as '1'; got 1"),
         ({"columns": []}, "columns is an empty list; name at least one column, or leave it out"),
         ({"alpha": 5}, "alpha must lie strictly between 0 and 1; got 5 (did you mean 0.05?)"),
         ({"alpha": 0}, "alpha must lie strictly between 0 and 1; got 0"),
@@ -523,12 +523,12 @@ def test_different_missing_rates_are_a_finding():
         assert "city: 0.0 % of A, 1.2 % of B, no difference" in str(found)
 
 
-def test_missing_as_a_level_fills_numbers_with_the_pooled_median_and_says_where():
+def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     a, b = {"x": [1.0, np.nan, 3.0], "k": ["u", None, "v"]}, {"x": [5.0, 9.0], "k": ["u", "u"]}
     both = checks.compared(a, b, None, "level")
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
-    np.testing.assert_array_equal(both.column(0)[0], [1.0, 4.0, 3.0])
+    np.testing.assert_array_equal(both.column(0)[0], [1.0, 5.0, 3.0])  # the middle one of four
     np.testing.assert_array_equal(both.column(1)[0], [0.0, 1.0, 0.0])
     np.testing.assert_array_equal(both.column(1)[1], [0.0, 0.0])
     np.testing.assert_array_equal(both.column(2)[0], [1.0, 0.0, 2.0])

@@ -413,6 +413,87 @@ def test_row_22_a_column_that_names_its_rows_is_left_out(form, made):
     assert refusal(*only).startswith("no column is left; almost every row has a level of its own")
 
 
+def test_row_22_names_of_rows_that_both_tables_hold_are_left_out_too():
+    """The same customers in both months: each name twice in all, once in each table."""
+    names = [f"u{i}" for i in range(30)]
+    a, b = ({"id": names, "x": numbers(seed)} for seed in (0, 1))
+    found = quietly(a, b)
+    assert found.left_out == [("id", "almost every row has a level of its own")]
+    alone = compared({"x": a["x"]}, {"x": b["x"]})
+    assert (found.distance.squared, found.test.pvalue) == (alone.distance.squared, alone.test.pvalue)
+    several = quietly(a | {"id": names}, b | {"id": names[:10] * 3})  # in one table they name no rows
+    assert several.left_out == []
+
+
+def test_equal_numbers_among_levels_are_one_level_whatever_their_type():
+    ints, floats = (pd.DataFrame({"k": pd.Categorical(np.tile([1, 2, 3], 10).astype(of))}) for of in (int, float))
+    found = quietly(ints, floats)
+    assert found.columns[0].normalized == 0
+    assert found.to_dict() == quietly(ints, ints).to_dict()
+    mixed = [{"k": np.array([one, 2.5, "u"] * 10, dtype=object)} for one in (1, 1.0)]
+    assert quietly(*mixed).columns[0].normalized == 0
+
+
+def test_names_and_levels_that_cannot_be_seen_are_quoted():
+    a, b = {"": ["", "u"] * 20}, {"": ["u", "u "] * 20}
+    found = compared(a, b)
+    assert "'' 50.0 % -> 0.0 %" in found.columns[0].direction
+    assert "'u ' 0.0 % -> 50.0 %" in found.columns[0].direction
+    assert {region.rule for region in found.regions} <= {"'' = ''", "'' = 'u '", "'' != ''", "'' != 'u '"}
+    assert found.regions
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "message"),
+    [
+        ([None, *numbers(0), np.inf], numbers(1), "column 'x' of A: 1 infinite value, inf at row 31; "),
+        ([None] * 9 + ["u", "v"] * 2, numbers(1), "column 'x' of A holds text (in B: numbers), first 'u' at row 9; "),
+        ([None, "1", "2", "w"] * 3, numbers(1), "column 'x' of A holds text (in B: numbers): 'w' at row 3 is not a"),
+        ([None] * 9 + ["1", "2"] * 2, ["u", "v"], "column 'x' of A holds numbers stored as text, first '1' at row 9; "),
+    ],
+    ids=["infinite", "text", "a word", "numbers as text"],
+)
+def test_rows_keep_their_numbers_when_others_would_be_dropped(column, other, message):
+    given = {"x": np.array(column, dtype=object)}
+    assert refusal(given, {"x": other}, missing="drop").startswith(message)
+
+
+def test_an_infinite_value_in_a_dropped_row_goes_with_it():
+    a = {"x": np.r_[numbers(0), np.inf], "y": np.r_[numbers(1), np.nan]}
+    found = quietly(a, {"x": numbers(2), "y": numbers(3)}, missing="drop")
+    assert "rows with missing values were dropped: 1 of A and 0 of B" in found.warnings
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ([0], "columns must be a list of names as text, such as '0'; got 0"),
+        ([None], "columns must be a list of names as text; got None"),
+        (3, "columns must be a list of names; got 3"),
+    ],
+)
+def test_columns_that_are_no_texts_are_named(columns, message):
+    table = pd.DataFrame({0: numbers(0), 1: numbers(1)})
+    assert refusal(table, table, columns=columns) == message
+
+
+def test_values_missing_at_random_do_not_move_the_column():
+    """A fill by one value would be a point mass, and the largest difference of all."""
+    a = numbers(0, 300)
+    a[::7] = np.nan
+    found = {column.name: column for column in quietly({"x": a}, {"x": numbers(1, 300)}, missing="level").columns}
+    alone = compared({"x": a[~np.isnan(a)]}, {"x": numbers(1, 300)}).columns[0]
+    assert found["x"].normalized == pytest.approx(alone.normalized, abs=0.01)
+    assert not found["x"].differs
+    assert found["x is missing"].differs
+
+
+def test_notes_call_the_tables_a_and_b():
+    assert any("(A (3, 8), B (3, 8))" in note for note in quietly(np.eye(3, 8), 1 - np.eye(3, 8)).warnings)
+    found = compared(pd.Series(numbers(0), name="u"), pd.Series(numbers(1), name="v"))
+    assert found.warnings == ("'u' of A is compared with 'v' of B",)
+
+
 def test_row_22_categories_with_levels_that_no_row_has():
     a = pd.DataFrame({"k": pd.Categorical(words(0), categories=["u", "v", "w"])})
     b = pl.DataFrame({"k": words(1)}).with_columns(pl.col("k").cast(pl.Categorical))
@@ -430,12 +511,12 @@ def test_row_22_categories_with_levels_that_no_row_has():
         (
             [datetime.date(2020, 1, 1)] * 3,
             "column 'q' of A holds dates or durations, first 2020-01-01 at row 0; turn them into numbers first, such "
-            "as seconds since a fixed day",
+            "as seconds since a fixed day, or leave them out",
         ),
         (
             np.array([1, 2, 3], dtype="m8[s]"),
             "column 'q' of A holds dates or durations, first 1 seconds at row 0; turn them into numbers first, such "
-            "as seconds since a fixed day",
+            "as seconds since a fixed day, or leave them out",
         ),
         (
             np.array([1j, 2, 3]),

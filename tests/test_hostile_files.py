@@ -147,6 +147,11 @@ def test_row_27_semicolons_and_decimal_commas_are_read_or_asked_for(put):
         ("a;b;c\r\n1;2;3\r\n4;5\r\n", "line 3 of B.csv has 2 fields, expected 3 as in the first line"),
         ("a,b\n" + "1,2\n" * 200_000 + "3\n", "line 200002 of B.csv has 1 field, expected 2 as in the first line"),
         ('a,b\n1,2\n3,"x\n4,5\n', "B.csv: a quote that opens in line 3 is never closed"),
+        (
+            "# made today\na,b\n1,2\n",
+            "line 2 of B.csv has 2 fields, expected 1 as in the first line, which begins with '#'; remove it if it is "
+            "a comment",
+        ),
     ],
 )
 def test_row_28_ragged_rows_are_found_by_line(text, message, put):

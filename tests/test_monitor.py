@@ -414,3 +414,16 @@ def test_the_mean_run_length_is_as_asked():
             alarms += run is not None
     # 200 runs tell their mean to 7 %, 8 references with a spread of 20 % add as much: four such errors are 40 %
     assert wanted / 1.4 < rows / alarms < wanted * 1.4
+
+
+def test_the_alarm_of_the_last_row_is_known_at_any_time(tmp_path):
+    random = np.random.default_rng(0)
+    monitor = dd.ChangeMonitor(random.normal(size=400), window=10, run_length=100, random_state=0)
+    assert monitor.alarm_ is False
+    for k, row in enumerate(np.concatenate([random.normal(size=37), random.normal(3.0, 1.0, 30)])):
+        step = monitor.update(row)
+        assert monitor.alarm_ is step.alarm, k
+    assert monitor.alarm_
+    monitor.save(tmp_path / "state")
+    assert dd.ChangeMonitor.load(tmp_path / "state").alarm_
+    assert not monitor.reset().alarm_

@@ -378,6 +378,8 @@ def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -
         if (found := len(fields)) != width:
             many = f"{found} field{'s' * (found > 1)}"
             hint = "" if width > 1 else "; if it uses a decimal comma, give sep=';', decimal=','"
+            if data.lstrip().startswith(b"#"):
+                hint = ", which begins with '#'; remove it if it is a comment"
             raise InputError(f"line {line} of {name} has {many}, expected {width} as in the first line{hint}")
 
 

@@ -37,7 +37,9 @@ def coded(
             for table, part in zip(tables, parts, strict=True):
                 _check(part, f"column {shown(name)} of {table.where}")
             found = pooled_levels(parts)
-            if len(found) > max(2.0, _DISTINCT * sum(len(part.values) for part in parts)):
+            # of all rows, or within each table: the same customers in both have two rows a name
+            many = len(found) > _DISTINCT * max(len(part.values) for part in parts)  # needed by both, and quick
+            if many and (_names_rows(parts) or all(_names_rows([part]) for part in parts)):
                 telling.append(name)
                 continue
             parts = [replace(part, values=codes_of(part.values, found), kind="numbers") for part in parts]
@@ -57,26 +59,41 @@ def coded(
     return tuple(kept), found_tables, tuple(levels)
 
 
+def _names_rows(columns: Sequence[Column]) -> bool:
+    return len(pooled_levels(columns)) > max(2.0, _DISTINCT * sum(len(column.values) for column in columns))
+
+
 def pooled_levels(columns: Sequence[Column]) -> tuple[str, ...]:
     """The distinct values of all columns as sorted texts, missing ones left out."""
-    values = {value for column in columns for value in dict.fromkeys(column.values.tolist())}
-    return tuple(sorted({str(value) for value in values if not absent(value)}))
+    # by text before columns are pooled: 1 and 1.0 are equal, and only one of them would be left
+    values = (value for column in columns for value in dict.fromkeys(column.values.tolist()))
+    return tuple(sorted({_text(value) for value in values if not absent(value)}))
+
+
+def _text(value: Any) -> str:
+    """A level by name; a whole number is the same level as a float."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.float64]:
     """The number of each value's level, NaN where it is missing or no level of these."""
     number = {level: float(k) for k, level in enumerate(levels)}
     given = values.tolist()
-    table = {value: np.nan if absent(value) else number.get(str(value), np.nan) for value in dict.fromkeys(given)}
+    table = {value: np.nan if absent(value) else number.get(_text(value), np.nan) for value in dict.fromkeys(given)}
     # a missing value that is not equal to itself is not found again unless it is the same object
     return np.fromiter((table.get(value, np.nan) for value in given), np.float64, len(given))
 
 
 def _check(column: Column, label: str) -> None:
     """Refuse missing values, and text that is nearly all numbers."""
+    refuse_nearly_numbers(column, label)
+    missing_refused(column, label)
+
+
+def refuse_nearly_numbers(column: Column, label: str) -> None:
+    """An error if a column of text is nearly all numbers."""
     if column.kind == "text" and nearly_numbers(column.values):
         raise InputError(refusal(column, label, ""))
-    missing_refused(column, label)
 
 
 def missing_refused(column: Column, label: str) -> None:

@@ -1,13 +1,13 @@
 """Two tables of any columns, matched, with missing values treated as asked and categories as codes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.checks.categories import Levels, coded, is_category
+from densdiff.checks.categories import Levels, coded, is_category, refuse_nearly_numbers
 from densdiff.checks.parameters import choice
 from densdiff.checks.samples import Pair, matched, paired
 from densdiff.checks.tables import Column, Table, floats, missing_values, table_of
@@ -100,8 +100,12 @@ def compared(
 
 
 def _chosen(table: Table, columns: Sequence[str]) -> Table:
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns):
+    if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
         raise InputError(f"columns must be a list of names; got {came(columns)}")
+    columns = list(columns)
+    if others := [name for name in columns if not isinstance(name, str)]:
+        cure = f", such as {str(others[0])!r}" if isinstance(others[0], (int, tuple)) else ""
+        raise InputError(f"columns must be a list of names as text{cure}; got {shown(others[0])}")
     if not columns:
         raise InputError("columns is an empty list; name at least one column, or leave it out")
     table = table if table.names else replace(table, names=tuple(f"x{j}" for j in range(len(table.columns))))
@@ -149,6 +153,7 @@ def _treated(
             if whole.sum() < 2:
                 raise InputError(f'{table.where} has {whole.sum()} rows without missing values; try missing="level"')
             parts.append(_rows(table, whole))
+        _refuse_before_drop(names, a, b, masks)
         gone = [f"{table.shape[0] - part.shape[0]} of {table.where}" for table, part in zip((a, b), parts, strict=True)]
         warn(f"rows with missing values were dropped: {' and '.join(gone)}", notes)
         return names, parts[0], parts[1]
@@ -165,7 +170,7 @@ def _treated(
             filled = [_filled(column, mask, _LEVEL) for column, mask in zip(both, of, strict=True)]
             new = [(name, filled)]
         else:
-            new = [(name, _median_filled(both, of)), (f"{name} is missing", [Column(m, "booleans") for m in of])]
+            new = [(name, _spread_filled(both, of)), (f"{name} is missing", [Column(m, "booleans") for m in of])]
         for label, columns in new:
             found.append(label)
             for pool, column in zip(pools, columns, strict=True):
@@ -180,21 +185,42 @@ def _treated(
     return tuple(found), parts[0], parts[1]
 
 
+def _refuse_before_drop(names: tuple[str, ...], a: Table, b: Table, masks: list[list[BoolArray]]) -> None:
+    """Refuse what dropping rows does not cure while rows still have the numbers that they came with."""
+    for table, other, of in ((a, b, masks[0]), (b, a, masks[1])):
+        gone = np.logical_or.reduce(of)
+        for j, name in enumerate(names):
+            column, twin = table.columns[j], other.columns[j]
+            if is_category([column, twin]):
+                refuse_nearly_numbers(column, f"column {shown(name)} of {table.where}")
+                continue
+            if column.kind in ("numbers", "booleans"):
+                values = np.where(gone, 0.0, np.asarray(column.values, dtype=np.float64))
+                column = replace(column, values=values, largest=0)  # precision is told once, later
+            single, beside = replace(table, columns=[column]), replace(other, columns=[twin])
+            floats(single, (name,), [], beside)
+
+
 def _filled(column: Column, mask: BoolArray, value: Any) -> Column:
     values = column.values.astype(object)
     values[mask] = value
     return replace(column, values=values)
 
 
-def _median_filled(both: list[Column], masks: list[BoolArray]) -> list[Column]:
-    """Numbers with the pooled median in place of missing ones, which says nothing about the tables apart."""
+def _spread_filled(both: list[Column], masks: list[BoolArray]) -> list[Column]:
+    """Numbers with pooled ones, evenly spread, in place of missing ones, which says nothing about the tables apart.
+
+    One value for all, such as the median, would be a point mass in the table that lacks more.
+    """
     if any(column.kind not in ("numbers", "booleans") for column in both):
         return both  # refused later, by what it holds
-    values = [np.asarray(column.values, dtype=np.float64).copy() for column in both]
-    middle = float(np.median(np.concatenate([part[~mask] for part, mask in zip(values, masks, strict=True)])))
-    for part, mask in zip(values, masks, strict=True):
-        part[mask] = middle
-    return [replace(column, values=part) for column, part in zip(both, values, strict=True)]
+    values = np.concatenate([np.asarray(column.values, dtype=np.float64) for column in both])
+    holes = np.flatnonzero(np.concatenate(masks))
+    known = np.sort(np.delete(values, holes))
+    spread = known[(np.arange(len(holes)) * len(known) + len(known) // 2) // len(holes)]
+    values[holes] = np.random.default_rng(0).permutation(spread)  # the same for the same tables
+    parts = np.split(values, [len(masks[0])])
+    return [replace(column, values=part) for column, part in zip(both, parts, strict=True)]
 
 
 def _numbers(table: Table, other: Table, names: tuple[str, ...], notes: list[str]) -> Table:

@@ -72,7 +72,7 @@ def paired(
     (x, w_x), (y, w_y) = _weighted(x, weights_x, "X", "weights_x"), _weighted(y, weights_y, "Y", "weights_y")
     (n, d), m = x.shape, len(y)
     if d > n + m:
-        shapes = f"X {x.shape}, Y {y.shape}"
+        shapes = f"{table_x.where} {x.shape}, {table_y.where} {y.shape}"
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
     copies = _copies(x, y, notes, (table_x.where, table_y.where), levels)
     varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
@@ -121,7 +121,7 @@ def matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Tabl
         shapes = f"{x.where} has shape {x.shape} and {y.where} has shape {y.shape}"
         raise InputError(f"{shapes}; both need the same number of columns")
     if x.names and y.names and x.names != y.names:
-        notes.append(f"{shown(x.names[0])} of X is compared with {shown(y.names[0])} of Y")
+        notes.append(f"{shown(x.names[0])} of {x.where} is compared with {shown(y.names[0])} of {y.where}")
     return x.names or y.names or _numbered(len(x.columns)), x, y
 
 

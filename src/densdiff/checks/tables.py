@@ -31,7 +31,7 @@ _NEARLY = 0.8  # of distinct texts
 _NUMERIC = "numeric columns are needed"
 _ADVICE = {
     "complex numbers": "pass the real and the imaginary part as two columns",
-    "dates or durations": "turn them into numbers first, such as seconds since a fixed day",
+    "dates or durations": "turn them into numbers first, such as seconds since a fixed day, or leave them out",
     "nested values": "give each entry a column of its own",
 }
 

@@ -42,7 +42,7 @@ def shown(value: Any) -> str:
 def bare(name: str) -> str:
     """A name within a sentence: without quotes where nothing in it could mislead."""
     text = shown(name)
-    return text[1:-1] if text[1:-1] == name else text
+    return name if name and text[1:-1] == name == name.strip() else text
 
 
 def listed(names: Sequence[str]) -> str:

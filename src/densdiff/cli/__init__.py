@@ -25,6 +25,7 @@ from densdiff.cli.inputs import (
     named,
     names_of,
     refuse_clock,
+    refuse_file,
     refuse_twice,
     refuse_unwritable,
     split,
@@ -230,7 +231,7 @@ def monitor(
         rows = rows_of(sys.stdin.buffer, watcher.names_, how)
         watch(watcher, rows, seen, lambda: None if state is None else watcher.save(state))
     finally:
-        remark(f"{seen}; {watcher.n_seen_} rows in all; seed {watcher.seed_}")
+        remark(f"{seen}; {watcher.n_seen_} row{'s' * (watcher.n_seen_ != 1)} in all; seed {watcher.seed_}")
     _judge(fail_on_difference and seen.alarms > 0)
 
 
@@ -249,6 +250,7 @@ def demo(
     from densdiff import compare as compared
     from densdiff.datasets import mixed_tables
 
+    refuse_file(out)
     out.mkdir(parents=True, exist_ok=True)
     page = out / "demo-report.html"
     refuse_unwritable(page)

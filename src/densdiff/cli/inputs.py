@@ -98,6 +98,15 @@ def refuse_clock(table: Any, path: Path) -> None:
             raise InputError(f"column {checks.shown(name)} of {called(path)} holds dates or times; {cure}")
 
 
+def refuse_file(folder: Path) -> None:
+    """A file cannot take a folder's place."""
+    from densdiff import checks
+    from densdiff.errors import InputError
+
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out must be a folder; {checks.shown(str(folder))} is a file")
+
+
 def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
     from densdiff import checks, files

@@ -67,7 +67,7 @@ class Interrupts:
 
 def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Callable[[], None]) -> None:
     """Feed a monitor, print its alarms and count into ``seen``. The state is saved however it ends."""
-    above = False
+    above = monitor.alarm_  # of a state that was taken up
     with Interrupts() as interrupts:
         try:
             for line, row in rows:

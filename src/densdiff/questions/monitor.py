@@ -85,6 +85,8 @@ class ChangeMonitor:
     threshold_ : float
     n_seen_ : int
         Rows since the start or the last reset.
+    alarm_ : bool
+        Whether the last row's score was above the threshold.
     names_ : tuple of str
     sigma_, lam_ : float
     seed_ : int
@@ -147,6 +149,14 @@ class ChangeMonitor:
     @property
     def n_seen_(self) -> int:
         return self._sums.seen
+
+    @property
+    def alarm_(self) -> bool:
+        """Whether the last row's score was above the threshold."""
+        if self.n_seen_ < self.window:
+            return False
+        gap = (self._sums.sum + self._sums.rest[self.n_seen_ % self.window]) / self.window - self._mean
+        return bool(self.window * np.einsum("j,j->", gap, gap) > self.threshold_)
 
     @property
     def sigma_(self) -> float:
