@@ -265,6 +265,7 @@ def stream_of(put):
     return rows, steps
 
 
+LEFT_OUT = "densdiff: note: left out, because the reference does not have them: 'text'\n"
 OPTIONS = ("monitor", "R.csv", "--window", "20", "--run-length", "500", "--seed", "2")
 
 
@@ -281,14 +282,14 @@ def test_monitor_prints_one_line_for_each_alarm(stream_of):
     alarms = f"{len(wanted)} alarm{'s' * (len(wanted) != 1)}"
     assert (code, err) == (
         0,
-        f"densdiff: 120 rows, {alarms}, {above} rows above the threshold; 120 rows in all; seed 2\n",
+        f"{LEFT_OUT}densdiff: 120 rows, {alarms}, {above} rows above the threshold; 120 rows in all; seed 2\n",
     )
     assert run(*OPTIONS, "--fail-on-difference", given=as_csv(rows))[0] == 1
     calm = {name: values[:50] for name, values in rows.items()}
     assert run(*OPTIONS, "--fail-on-difference", given=as_csv(calm)) == (
         0,
         "",
-        "densdiff: 50 rows, 0 alarms, 0 rows above the threshold; 50 rows in all; seed 2\n",
+        f"{LEFT_OUT}densdiff: 50 rows, 0 alarms, 0 rows above the threshold; 50 rows in all; seed 2\n",
     )
 
 
@@ -306,14 +307,15 @@ def test_monitor_reads_json_lines_and_other_separators(stream_of, put):
     numbers = {name: rows[name] for name in ("a", "b")}
     commas = as_csv(numbers, ";").replace(".", ",")
     put("R.csv", as_csv(watched()[0], ";").replace(".", ","))
-    assert run(*OPTIONS, "--decimal", ",", given=commas) == wanted
+    without_text = run(*OPTIONS, "--decimal", ",", given=commas)
+    assert without_text == (*wanted[:2], wanted[2].removeprefix(LEFT_OUT))
     assert refusal_of_stream(commas) == (
         f"line 2 of standard input: column 'a': {str(rows['a'][0]).replace('.', ',')!r} is not a number; give "
         "--decimal ',' if that is a decimal comma"
     )
     bare = as_csv(watched()[0]).split("\n", 1)[1]
     put("R.csv", bare)
-    assert run(*OPTIONS, "--no-header", given=as_csv(numbers).split("\n", 1)[1]) == wanted
+    assert run(*OPTIONS, "--no-header", given=as_csv(numbers).split("\n", 1)[1]) == without_text
 
 
 def refusal_of_stream(given, *options):
@@ -456,7 +458,7 @@ def test_monitor_stops_when_nobody_hears(stream_of, monkeypatch, tmp_path):
     monkeypatch.setattr(stream, "emit", lambda text: False)
     code, _, err = run(*OPTIONS, "--state", "state", "--fail-on-difference", given=as_csv(rows))
     assert code == 1
-    assert err.startswith(f"densdiff: {onsets(steps)[0].index + 1} rows, 1 alarm, ")
+    assert err.startswith(f"{LEFT_OUT}densdiff: {onsets(steps)[0].index + 1} rows, 1 alarm, ")
 
 
 # --- demo, help, failures --------------------------------------------------------------------------------------------
@@ -690,3 +692,17 @@ def test_paper_writes_a_page_and_says_where(tmp_path):
 )
 def test_paper_refuses_what_it_cannot_do(tmp_path, options, said):
     assert said in refusal("paper", "--out", tmp_path / "paper", *options)
+
+
+@pytest.mark.parametrize("extra", ["c", "d"])
+def test_columns_the_reference_lacks_are_left_out_and_said_once(stream_of, extra):
+    rows = {name: stream_of[0][name] for name in ("a", "b")}
+    count = len(rows["a"])
+    said = f"note: left out, because the reference does not have them: '{extra}'\n"
+    plain = run(*OPTIONS, given=as_csv(rows))
+    more = run(*OPTIONS, given=as_csv({extra: np.zeros(count)} | rows))
+    lines = [json.dumps({name: float(values[k]) for name, values in rows.items()} | {extra: 1}) for k in range(count)]
+    as_json = run(*OPTIONS, given="\n".join(lines))
+    assert plain[1] == more[1] == as_json[1]
+    assert more[2].count(said) == as_json[2].count(said) == 1
+    assert said not in plain[2]

@@ -97,7 +97,13 @@ def rows_of(stream: BinaryIO, names: Sequence[str], how: Layout) -> Iterator[tup
     if first is None:
         return
     lines = itertools.chain([first], lines)
-    yield from _objects(lines) if first[1].lstrip().startswith("{") else _records(lines, first, names, how)
+    yield from _objects(lines, names) if first[1].lstrip().startswith("{") else _records(lines, first, names, how)
+
+
+def _say_extra(given: Iterable[str], names: Sequence[str]) -> None:
+    """Columns that the reference does not have are left out, once said."""
+    if extra := [name for name in given if name not in names]:
+        remark(f"note: left out, because the reference does not have them: {checks.listed(extra)}")
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -116,7 +122,8 @@ def _lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
         yield number, text.removeprefix("\ufeff") if number == 1 else text
 
 
-def _objects(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, Any]]:
+def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
+    known = set(names)
     for number, text in lines:
         if not text.strip():
             continue
@@ -128,6 +135,8 @@ def _objects(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, Any]]:
             raise InputError(f"line {number} of {_INPUT} is not valid JSON; one object a line is needed") from None
         if not isinstance(row, dict):
             raise InputError(f"line {number} of {_INPUT} is not a JSON object; one object a line is needed")
+        _say_extra([name for name in row if name not in known], names)
+        known |= row.keys()
         yield number, row
 
 
@@ -192,6 +201,7 @@ def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
         raise InputError(f"line {line} of {_INPUT} lacks column {checks.listed(lacking)}; {has}")
     if twice := [name for name in names if fields.count(name) > 1]:
         raise InputError(f"line {line} of {_INPUT} has more than one column named {checks.listed(twice)}")
+    _say_extra(fields, names)
     return [fields.index(name) for name in names]
 
 
