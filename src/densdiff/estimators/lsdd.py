@@ -405,11 +405,12 @@ class LSDD(BaseEstimator):
 
     def _tuning(self) -> str:
         models = len(self._choice.sigmas)
-        if models == 1:
-            return "sigma and lam given"
         repeats = self._choice.fold_scores.shape[1] // self._data.n_folds
         used = len(self._choice.averaged)
-        return f"{self._data.n_folds}-fold cross-validation x {repeats}, {models} models, {used} averaged"
+        how = f"{self._data.n_folds}-fold cross-validation x {repeats}, {models} models, {used} averaged"
+        of = self._solver.categories if isinstance(self._solver, CentersSolver) else None
+        smoothed = "" if of is None else f", categories smoothed by {of.smoothing:g}"
+        return ("sigma and lam given" if models == 1 else how) + smoothed
 
     def _densities(self) -> Densities:
         """p and q with their own smoothing, from the data's own range of models; kept once made."""
