@@ -28,3 +28,15 @@ def draw():
         return tuple(np.round(rows * 2.0**20) / 2.0**20 for rows in (x, y))
 
     return two_samples
+
+
+@pytest.fixture
+def put(tmp_path):
+    """A function that writes a file and gives its path."""
+
+    def write(content, name="B.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write

@@ -89,18 +89,6 @@ def made(tmp_path):
     return make
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and gives its path."""
-
-    def write(content, name="B.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def as_parquet(table):
     buffer = io.BytesIO()
     pq.write_table(table, buffer)

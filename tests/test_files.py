@@ -29,18 +29,6 @@ ENDINGS = ["B.csv", "B.txt", "B", "B.jsonl", "B.json", "B.parquet", "B.npy", "B.
 per_example = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and gives its path."""
-
-    def write(content, name="B.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def as_npy(array):
     buffer = io.BytesIO()
     np.save(buffer, array)

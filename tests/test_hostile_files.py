@@ -19,18 +19,6 @@ from densdiff.errors import InputError
 ESCAPES = '"\x1b[31mred\nline\u202e"'
 
 
-@pytest.fixture
-def put(tmp_path):
-    """A function that writes a file and gives its path."""
-
-    def write(content, name="B.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write
-
-
 def refusal(path, **options):
     with pytest.raises(InputError) as caught:
         files.table(path, **options)

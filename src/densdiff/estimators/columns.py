@@ -146,10 +146,10 @@ def level_cells(pair: checks.Pair, how: str) -> ColumnCells | None:
     return ColumnCells(codes.astype(np.intp), counts, statistics)
 
 
-def level_counts(pair: checks.Pair) -> CountArray:
-    """Rows of each level in both tables, (2, K)."""
-    k = len(pair.levels[0] or ())
-    return np.array([np.bincount(part[:, 0].astype(np.intp), minlength=k) for part in (pair.x, pair.y)])
+def level_counts(pair: checks.Pair, j: int = 0) -> CountArray:
+    """Rows of each level of a column in both tables, (2, K)."""
+    k = len(pair.levels[j] or ())
+    return np.array([np.bincount(part[:, j].astype(np.intp), minlength=k) for part in (pair.x, pair.y)])
 
 
 def number_distance(pair: checks.Pair, level: float, seed: int) -> ColumnDistance:

@@ -147,8 +147,10 @@ class LSDD(BaseEstimator):
             raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
         return sigmas, lams
 
-    def check_columns(self, d: int) -> None:
-        """Refuse a grid for more columns than it can have."""
+    def check_columns(self, d: int, categories: bool) -> None:
+        """Refuse a solver that cannot have these columns."""
+        if categories and self.solver not in ("auto", "centers"):
+            raise InputError(f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
         if self.solver == "spectral" and d > MOST_COLUMNS:
             raise InputError(
                 f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are {d}; "
@@ -218,10 +220,8 @@ class LSDD(BaseEstimator):
         return built[1], choice
 
     def _resolve_solver(self) -> str:
-        if len(self._data.levels) and self.solver not in ("auto", "centers"):
-            raise InputError(f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
+        self.check_columns(self._data.x.rows.shape[1], len(self._data.levels) > 0)
         if self.solver != "auto":
-            self.check_columns(self._data.x.rows.shape[1])
             return self.solver
         if self.centers is not None or len(self._data.levels):
             return "centers"

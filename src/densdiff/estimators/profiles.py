@@ -8,6 +8,7 @@ from scipy.stats import gaussian_kde
 from densdiff import checks
 from densdiff.core import selection
 from densdiff.core.scaling import FloatArray
+from densdiff.estimators.columns import level_counts
 from densdiff.estimators.lsdd import LSDD
 
 ROWS = 5000  # of a table that a picture is made of
@@ -134,6 +135,6 @@ def _axis(pair: checks.Pair, j: int) -> tuple[FloatArray, tuple[str, ...] | None
 
 def _frequent(pair: checks.Pair, j: int) -> tuple[tuple[str, ...], FloatArray]:
     of = pair.levels[j] or ()
-    counts = np.array([np.bincount(part[:, j].astype(np.intp), minlength=len(of)) for part in (pair.x, pair.y)])
+    counts = level_counts(pair, j)
     kept = np.sort(np.argsort(-counts.sum(axis=0), kind="stable")[:_LEVELS])
     return tuple(of[k] for k in kept), counts[:, kept] / counts.sum(axis=1, keepdims=True)

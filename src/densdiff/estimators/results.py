@@ -9,6 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 VERSION = version("densdiff")
+# Two normal populations d deviations apart have the normalized distance 1 - exp(-d^2 / 4); the limits are those of
+# Cohen's d of 0.2, 0.5, 0.8 and 1.7
+EFFECTS = ((0.01, "negligible"), (0.06, "small"), (0.15, "medium"), (0.5, "large"))
 
 
 def _plain(value: Any) -> Any:

@@ -126,10 +126,7 @@ def tested(
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
     sigmas, lams = estimator.checked_grids()
     rows = data.pooled_rows
-    if not len(data.levels):
-        estimator.check_columns(rows.shape[1])
-    elif estimator.solver not in ("auto", "centers"):
-        raise InputError(f"solver={estimator.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
+    estimator.check_columns(rows.shape[1], len(data.levels) > 0)
     inner = None if sigmas is None else data.sigmas(sigmas)
     given = inner is not None and lams is not None and len(inner) == len(lams) == 1
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most

@@ -8,10 +8,8 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core.rules import Condition
 from densdiff.core.scaling import FloatArray
+from densdiff.estimators.results import EFFECTS
 
-# Two normal populations d deviations apart have the normalized distance 1 - exp(-d^2 / 4); the limits are those of
-# Cohen's d of 0.2, 0.5, 0.8 and 1.7
-EFFECTS = ((0.01, "negligible"), (0.06, "small"), (0.15, "medium"), (0.5, "large"))
 _SHIFT, _SPREAD = 0.05, 0.1  # deviations, and logarithm of a ratio, below which something else moved more
 _LEVELS = 3
 

@@ -9,11 +9,12 @@ import numpy.typing as npt
 
 from densdiff import checks
 from densdiff.estimators.profiles import Curve, Map, Mixture, Shares
+from densdiff.estimators.results import EFFECTS as ENDS
 from densdiff.report.page import percent
 from densdiff.report.svg import FloatArray, Panel, Svg, cut, element, joined, picture, tick_labels, ticks, words
 
 # Where the words for a normalized distance begin; the scale is drawn by square roots, or the first would have no room.
-EFFECTS = ((0.0, "negligible"), (0.01, "small"), (0.06, "medium"), (0.15, "large"), (0.5, "very large"))
+EFFECTS = tuple(zip((0.0, *(end for end, _ in ENDS)), (*(word for _, word in ENDS), "very large"), strict=True))
 WIDE = 720.0  # of a picture as wide as the page; the others are half of it
 _HALF = WIDE / 2
 _SHADES = 6  # of a map, for each sign
