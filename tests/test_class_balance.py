@@ -155,7 +155,7 @@ def test_rows_that_are_all_alike_say_nothing(model):
     with pytest.warns(dd.DensDiffWarning, match="told apart"):
         found = fitted(X, np.repeat([0, 1], 20), model=model).estimate(new)
     np.testing.assert_allclose(found.intervals, [[0, 1], [0, 1]], atol=1e-9)
-    # the quadratic is flat up to rounding, which differs between processors: its lowest point is known to some roots of eps
+    # the quadratic is flat up to rounding, which differs between processors
     np.testing.assert_allclose(found.priors, 0.5, atol=1e-4)
 
 

@@ -7,14 +7,15 @@ import pytest
 
 from densdiff.core import grid, resample
 from densdiff.core.pairs import log_scale, of_statistic, radial_table
+from densdiff.engines.grids import occupied_cells, plan
 from densdiff.engines.pairs import kernel_matrix
 
 SIGMA, LAM, SPACING = 0.5, 0.1, 0.1
 
 
 def cells_of(x, y, spacing=SPACING):
-    axes, _ = grid.plan([x, y], np.array([SIGMA]), LAM, 2)
-    return axes, resample.occupied_cells([x, y], axes, spacing)
+    axes, _ = plan([x, y], np.array([SIGMA]), LAM, 2)
+    return axes, occupied_cells([x, y], axes, spacing)
 
 
 def pair_statistic(places, weights):

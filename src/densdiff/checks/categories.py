@@ -12,7 +12,7 @@ from densdiff.checks.wording import listed, shown, warn
 from densdiff.errors import InputError
 
 Levels = tuple[str, ...] | None  # of a column, sorted; None for numbers
-_DISTINCT = 0.9  # levels for each row from which on a column names its rows
+DISTINCT = 0.9  # levels for each row from which on a column names its rows
 _CATEGORICAL = ("text", "categories", "booleans")
 
 
@@ -38,7 +38,7 @@ def coded(
                 _check(part, f"column {shown(name)} of {table.where}")
             found = pooled_levels(parts)
             # of all rows, or within each table: the same customers in both have two rows a name
-            many = len(found) > _DISTINCT * max(len(part.values) for part in parts)  # needed by both, and quick
+            many = len(found) > DISTINCT * max(len(part.values) for part in parts)  # needed by both, and quick
             if many and (_names_rows(parts) or all(_names_rows([part]) for part in parts)):
                 telling.append(name)
                 continue
@@ -60,17 +60,17 @@ def coded(
 
 
 def _names_rows(columns: Sequence[Column]) -> bool:
-    return len(pooled_levels(columns)) > max(2.0, _DISTINCT * sum(len(column.values) for column in columns))
+    return len(pooled_levels(columns)) > max(2.0, DISTINCT * sum(len(column.values) for column in columns))
 
 
 def pooled_levels(columns: Sequence[Column]) -> tuple[str, ...]:
     """The distinct values of all columns as sorted texts, missing ones left out."""
     # by text before columns are pooled: 1 and 1.0 are equal, and only one of them would be left
     values = (value for column in columns for value in dict.fromkeys(column.values.tolist()))
-    return tuple(sorted({_text(value) for value in values if not absent(value)}))
+    return tuple(sorted({text_of(value) for value in values if not absent(value)}))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
     """A level by name; a whole number is the same level as a float."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
@@ -79,7 +79,7 @@ def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.
     """The number of each value's level, NaN where it is missing or no level of these."""
     number = {level: float(k) for k, level in enumerate(levels)}
     given = values.tolist()
-    table = {value: np.nan if absent(value) else number.get(_text(value), np.nan) for value in dict.fromkeys(given)}
+    table = {value: np.nan if absent(value) else number.get(text_of(value), np.nan) for value in dict.fromkeys(given)}
     # a missing value that is not equal to itself is not found again unless it is the same object
     return np.fromiter((table.get(value, np.nan) for value in given), np.float64, len(given))
 

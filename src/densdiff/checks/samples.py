@@ -76,7 +76,7 @@ def paired(
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
     copies = _copies(x, y, notes, (table_x.where, table_y.where), levels)
     varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
-    notes += _tie_notes(x, y, names, copies, levels) if ties else []
+    notes += tie_notes(x, y, names, copies, levels) if ties else []
     return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies, levels)
 
 
@@ -262,9 +262,7 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     return np.sort(found)
 
 
-def _tie_notes(
-    x: FloatArray, y: FloatArray, names: Sequence[str], copies: int, levels: tuple[Levels, ...]
-) -> list[str]:
+def tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
     """Notes on constant and heavily tied columns of numbers, which have no density."""
     constants, ties = [], []
     advice = "read the normalized distance first"

@@ -20,7 +20,7 @@ from densdiff.checks.wording import DATES, came, listed, shown, uneven, warn
 from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
-_EXACT = 2**53  # float64 holds every integer up to here
+EXACT = 2**53  # float64 holds every integer up to here
 _KINDS: dict[str, tuple[Any, ...]] = {
     "text": (str, bytes),
     "complex numbers": (numbers.Complex,),
@@ -117,7 +117,7 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
         array: Any = np.asanyarray(data)
         if isinstance(data, (list, tuple)) and (
             # NumPy turns [1, "a"] into text and [2**60 + 1, 0.5] into floats: keep what was really given
-            array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) > _EXACT).any())
+            array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) > EXACT).any())
         ):
             array = np.asarray(data, dtype=object)
     except (ValueError, TypeError, RuntimeError) as error:
@@ -217,7 +217,7 @@ def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | 
             raise InputError(refusal(column, label, aside))
         with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf and is named below
             found[:, j] = column.values
-        if column.largest > _EXACT:
+        if column.largest > EXACT:
             text = f"integers up to {column.largest} are beyond 2**53, where float64 skips whole numbers"
             warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
     if np.isfinite(found).all():

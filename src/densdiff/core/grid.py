@@ -3,7 +3,7 @@
 Rows are spread over the nodes once; grids twice as coarse follow exactly from the splines' two-scale relation.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -71,21 +71,30 @@ class Axis:
         return np.where((back > 0) & (back < self.gap / 2), self.places[after] - back, place) - self.offset
 
 
-def make_axis(samples: list[FloatArray], gap: float, longest: float) -> Axis:
-    """The map of one column; at most ``longest`` long, cut around the median if it must be."""
-    low, high = min(float(values.min()) for values in samples), max(float(values.max()) for values in samples)
+def make_axis(
+    low: float,
+    high: float,
+    gap: float,
+    longest: float,
+    occupied: Callable[[float], FloatArray],
+    middle: Callable[[], float],
+) -> Axis:
+    """The map of a column that runs from low to high; at most ``longest`` long, cut around the middle if it must be.
+
+    ``occupied`` tells which cells of a width, counted from low, hold any row, sorted; ``middle`` tells the median.
+    """
     starts, stops = np.array([low]), np.array([high])
     if high - low > 8 * gap:
         cell = gap / _CELLS_PER_GAP
-        cells = np.unique(np.floor((np.concatenate(samples) - low) / cell))
+        cells = occupied(cell)
         breaks = np.flatnonzero(np.diff(cells) > _CELLS_PER_GAP + 1)
         starts = low + cell * cells[np.append(0, breaks + 1)]
         stops = low + cell * (cells[np.append(breaks, len(cells) - 1)] + 1)
     axis = Axis(starts, stops, np.append(0.0, np.cumsum(stops - starts + gap)[:-1]), gap)
     if axis.length <= longest:
         return axis
-    middle = float(axis.apply(np.array([np.median(np.concatenate(samples))]))[0])
-    return replace(axis, offset=middle - longest / 2, limit=longest)
+    place = float(axis.apply(np.array([middle()]))[0])
+    return replace(axis, offset=place - longest / 2, limit=longest)
 
 
 @dataclass(frozen=True)
@@ -97,15 +106,17 @@ class Grid:
     counts: FloatArray  # (G, n_1, .., n_d)
 
 
-def plan(samples: list[FloatArray], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:
-    """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
-    d = samples[0].shape[1]
+def finest_spacing(sigmas: FloatArray, d: int, n_groups: int) -> tuple[float, float]:
+    """Spacing of the finest grid, and how long an axis may be within the memory that all groups may take."""
     spacing = _SPACING[d] * float(sigmas.min())
-    longest = spacing * ((_MOST_CELLS[d] / n_groups) ** (1 / d) - ORDER)
-    axes = [make_axis([rows[:, a] for rows in samples], reach(float(sigmas.max()), lam, d), longest) for a in range(d)]
-    while d == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
+    return spacing, spacing * ((_MOST_CELLS[d] / n_groups) ** (1 / d) - ORDER)
+
+
+def refined_spacing(spacing: float, axes: list[Axis], sigmas: FloatArray, n_groups: int) -> float:
+    """A finer one where there is one column and it costs nothing."""
+    while len(axes) == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
         spacing /= 2
-    return axes, spacing
+    return spacing
 
 
 def places_of(columns: Iterable[FloatArray], axes: list[Axis]) -> FloatArray:

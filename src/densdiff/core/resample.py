@@ -37,23 +37,51 @@ class Cells:
         return np.asarray(self.counts.sum(axis=0))
 
 
-def occupied_cells(samples: list[FloatArray], axes: list[Axis], spacing: float) -> Cells:
-    """Both samples as counts; splines share a row among nodes, but a permutation moves whole rows."""
-    shape = tuple(int(axis.length / spacing) + 2 for axis in axes)
-    flat = []
-    for rows in samples:
-        nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
-        kept = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
-        flat.append(np.ravel_multi_index(tuple(nodes[kept].T), shape))
-    size = int(np.prod(shape))
-    if size <= 4 * sum(map(len, flat)):
-        counts = np.array([np.bincount(part, minlength=size) for part in flat])
-        occupied = np.flatnonzero(counts.sum(axis=0))
-        return Cells(shape, spacing, occupied, counts[:, occupied])
-    occupied, index = np.unique(np.concatenate(flat), return_inverse=True)
-    split = len(flat[0])
-    counts = np.array([np.bincount(part, minlength=len(occupied)) for part in (index[:split], index[split:])])
-    return Cells(shape, spacing, occupied, counts)
+def cells_shape(axes: list[Axis], spacing: float) -> tuple[int, ...]:
+    """How many cells each axis has."""
+    return tuple(int(axis.length / spacing) + 2 for axis in axes)
+
+
+def cells_of(rows: FloatArray, axes: list[Axis], spacing: float) -> npt.NDArray[np.intp]:
+    """The flat number of each row's cell, rows off the axes left out; a permutation moves whole rows, not shares."""
+    shape = cells_shape(axes, spacing)
+    nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
+    kept = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
+    return np.asarray(np.ravel_multi_index(tuple(nodes[kept].T), shape))
+
+
+@dataclass(frozen=True)
+class CellCounts:
+    """How many rows are in each cell that has any, by its flat number."""
+
+    cells: npt.NDArray[np.intp]
+    counts: CountArray
+
+    @classmethod
+    def of(cls, flat: npt.NDArray[np.intp], size: int) -> "CellCounts":
+        if size <= 4 * len(flat):
+            counts = np.bincount(flat, minlength=size)
+            cells = np.flatnonzero(counts)
+            return cls(cells, counts[cells])
+        return cls(*np.unique(flat, return_counts=True))
+
+    def merged(self, other: "CellCounts") -> "CellCounts":
+        """Of these rows and others."""
+        cells, place = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
+        return CellCounts(cells, _summed(place, np.concatenate([self.counts, other.counts]), len(cells)))
+
+
+def _summed(place: npt.NDArray[np.intp], counts: CountArray, size: int) -> CountArray:
+    found = np.zeros(size, dtype=np.int64)
+    np.add.at(found, place, counts)
+    return found
+
+
+def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: float) -> Cells:
+    """Both samples as counts in the cells that either occupies."""
+    occupied = np.union1d(x.cells, y.cells)
+    counts = np.array([_summed(np.searchsorted(occupied, each.cells), each.counts, len(occupied)) for each in (x, y)])
+    return Cells(cells_shape(axes, spacing), spacing, occupied, counts)
 
 
 def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:

@@ -65,20 +65,9 @@ def pooled_scaling(
     the two samples are added last, so swapping them changes no bit. Columns of ``codes`` of categories come last and
     stay as they are.
     """
-    low = np.minimum(x.min(axis=0), y.min(axis=0))
-    high = np.maximum(x.max(axis=0), y.max(axis=0))
-    keep = np.flatnonzero(high > low)
-    nothing_varies = keep.size == 0  # then any scale serves, and every distance is 0
-    if nothing_varies:
-        keep = np.arange(x.shape[1])
-    still = np.zeros(len(keep), dtype=bool) if codes is None else np.sort(codes[keep])
-    if codes is not None:
-        keep = keep[np.argsort(codes[keep], kind="stable")]
-    low, high = low[keep], high[keep]
-    shift = np.where(still, 0.0, low / 2 + high / 2)
-    exponent = np.where(still, 0, np.frexp(high / 2 - low / 2)[1])
-    if not standardize:
-        exponent[~still] = exponent[~still].max(initial=-2000)
+    ends = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
+    keep, still, shift, exponent = _frame(*ends, standardize, codes)
+    nothing_varies = not (ends[1] > ends[0]).any()  # then any scale serves, and every distance is 0
     inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
     share_x, share_y = (len(rows) / (len(x) + len(y)) for rows in (x, y))
     mean = np.where(still, 0.0, share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y))
@@ -92,8 +81,73 @@ def pooled_scaling(
         deviation = np.where((variance > 0) & ~still, np.sqrt(variance), 1.0)
         inner_x /= deviation
         inner_y /= deviation
-    unit = 1.0 if standardize else float(np.ldexp(1.0, int(exponent[0])))
-    return Scaling(keep, shift, exponent, mean, deviation, unit), inner_x, inner_y
+    return Scaling(keep, shift, exponent, mean, deviation, _unit(exponent, standardize)), inner_x, inner_y
+
+
+def _frame(
+    low: FloatArray, high: FloatArray, standardize: bool, codes: npt.NDArray[np.bool_] | None
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_], FloatArray, npt.NDArray[np.intc]]:
+    """Columns that vary, which of them are codes, and the mid-range and power of two of each."""
+    keep = np.flatnonzero(high > low)
+    if keep.size == 0:
+        keep = np.arange(len(low))
+    still = np.zeros(len(keep), dtype=bool) if codes is None else np.sort(codes[keep])
+    if codes is not None:
+        keep = keep[np.argsort(codes[keep], kind="stable")]
+    low, high = low[keep], high[keep]
+    shift = np.where(still, 0.0, low / 2 + high / 2)
+    exponent = np.where(still, 0, np.frexp(high / 2 - low / 2)[1])
+    if not standardize:
+        exponent[~still] = exponent[~still].max(initial=-2000)
+    return keep, still, shift, exponent
+
+
+def _unit(exponent: npt.NDArray[np.intc], standardize: bool) -> float:
+    return 1.0 if standardize else float(np.ldexp(1.0, int(exponent[0])))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Ends of the columns of a sample, and mean and variance (ddof 0) of (value - shift) / 2^exponent, (d,) each."""
+
+    n: int
+    low: FloatArray
+    high: FloatArray
+    shift: FloatArray
+    exponent: npt.NDArray[np.intc]
+    mean: FloatArray
+    variance: FloatArray
+
+    def column(self, j: int) -> "Moments":
+        """Of one column."""
+        one = slice(j, j + 1)
+        ends, frame = (self.low[one], self.high[one]), (self.shift[one], self.exponent[one])
+        return Moments(self.n, *ends, *frame, self.mean[one], self.variance[one])
+
+    def reduced(
+        self, keep: npt.NDArray[np.intp], shift: FloatArray, exponent: npt.NDArray[np.intc]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Mean and variance of the kept columns in another frame."""
+        by = self.exponent[keep] - exponent
+        moved = _reduced(self.shift[None, keep], np.arange(len(keep)), shift, exponent)[0]
+        return np.ldexp(self.mean[keep], by) + moved, np.ldexp(self.variance[keep], 2 * by)
+
+
+def scaling_of_moments(
+    x: Moments, y: Moments, standardize: bool, codes: npt.NDArray[np.bool_] | None = None
+) -> Scaling:
+    """The scaling of `pooled_scaling` from what is known of two samples that are not at hand."""
+    low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
+    keep, still, shift, exponent = _frame(low, high, standardize, codes)
+    share_x, share_y = (each.n / (x.n + y.n) for each in (x, y))
+    (mean_x, within_x), (mean_y, within_y) = (each.reduced(keep, shift, exponent) for each in (x, y))
+    mean = np.where(still, 0.0, share_x * mean_x + share_y * mean_y)
+    deviation = np.ones_like(mean)
+    if standardize:
+        variance = share_x * (within_x + np.square(mean_x - mean)) + share_y * (within_y + np.square(mean_y - mean))
+        varies = (variance > 0) & ~still & (high > low)[keep]  # rounding must not become a scale
+        deviation = np.where(varies, np.sqrt(np.where(varies, variance, 1.0)), 1.0)
+    return Scaling(keep, shift, exponent, mean, deviation, _unit(exponent, standardize))
 
 
 def _mean(rows: FloatArray, omega: FloatArray, power: int = 1) -> FloatArray:

@@ -5,6 +5,7 @@ cost no further pass over the rows.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,21 +26,47 @@ def draw_rows(seed: int, n: int, count: int) -> IntArray:
     return np.random.default_rng([seed, 2]).choice(n, size=min(count, n), replace=False, shuffle=False)
 
 
-def deal(seed: int, n: int, groups: int) -> IntArray:
-    """A group for each of n rows, (n,): every run of ``groups`` rows is dealt one to each; sizes differ by 0 or 1.
+@dataclass(frozen=True)
+class Dealt:
+    """A group for each of n rows, kept as the pattern that repeats: for rows that are not in memory all at once."""
+
+    pattern: IntArray  # (p,)
+    n: int
+
+    def __len__(self) -> int:
+        return self.n
+
+    def part(self, start: int, count: int) -> IntArray:
+        """The groups of some consecutive rows, (count,)."""
+        return np.resize(np.roll(self.pattern, -(start % len(self.pattern))), count)
+
+    def counts(self) -> IntArray:
+        """Rows of each group, (groups,)."""
+        whole, rest = divmod(self.n, len(self.pattern))
+        groups = int(self.pattern.max()) + 1
+        return whole * np.bincount(self.pattern, minlength=groups) + np.bincount(self.pattern[:rest], minlength=groups)
+
+
+def dealt(seed: int, n: int, groups: int) -> Dealt:
+    """A group for each of n rows: every run of ``groups`` rows is dealt one to each; sizes differ by 0 or 1.
 
     Beyond a few thousand runs the pattern is repeated: a draw per row would cost more than all else on a million rows.
     """
     runs = min(-(-n // groups), _DISTINCT_RUNS)
     numbers = np.arange(groups, dtype=np.min_scalar_type(groups))  # small integers: a million rows are many
-    return np.resize(np.random.default_rng([seed, 0]).permuted(np.tile(numbers, (runs, 1)), axis=1), n)
+    return Dealt(np.random.default_rng([seed, 0]).permuted(np.tile(numbers, (runs, 1)), axis=1).ravel(), n)
+
+
+def deal(seed: int, n: int, groups: int) -> IntArray:
+    """The groups of `dealt` as an array, (n,)."""
+    return np.resize(dealt(seed, n, groups).pattern, n)
 
 
 @dataclass(frozen=True)
 class Folds:
     """Groups of the rows of each sample, and which groups make up each fold of each repeat."""
 
-    groups_x: IntArray  # (n,)
+    groups_x: IntArray  # (n,); a `Dealt` if the rows are not in memory
     groups_y: IntArray  # (m,)
     members: FloatArray  # (folds * repeats, groups), 0 or 1
 
@@ -48,7 +75,7 @@ class Folds:
         return int(self.members.shape[1])
 
 
-def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None) -> Folds:
+def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None, lazy: bool = False) -> Folds:
     """Folds for n and m rows (``folds`` at most the smaller), drawn from the seed and the row indices alone."""
     repeats = repeats or (REPEATS if n + m <= _SMALL else 1)
     groups = min(repeats * folds, n, m)
@@ -56,7 +83,8 @@ def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None
     random = np.random.default_rng([seed, 1])
     labels = [np.arange(groups) % folds] + [random.permutation(groups) % folds for _ in range(repeats - 1)]
     members = np.concatenate([label == np.arange(folds)[:, None] for label in labels]).astype(np.float64)
-    return Folds(deal(seed, n, groups), deal(seed, m, groups), members)
+    give: Any = dealt if lazy else deal
+    return Folds(give(seed, n, groups), give(seed, m, groups), members)
 
 
 def split_means(sums: FloatArray, mass: FloatArray, members: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -1,10 +1,15 @@
 """Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import Dealt, IntArray
+from densdiff.engines.rows import Rows, groups_at, total, weights_at
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
@@ -30,7 +35,7 @@ def group_sums(
         (rows, codes_of_rows), (centers, codes_of_centers) = categories.split(rows), categories.split(centers)
     if block_rows is None:
         block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
-    n_groups = int(groups.max()) + 1
+    n_groups, widest = int(groups.max()) + 1, float(sigmas[0])
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
     order = np.argsort(groups, kind="stable")
     bounds = np.searchsorted(groups[order], np.arange(n_groups + 1))
@@ -41,12 +46,76 @@ def group_sums(
         squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
-        factor = None if categories is None else categories.factor(1.0, codes_of_rows[chosen], codes_of_centers)
+        factor = None if categories is None else categories.factor(widest, codes_of_rows[chosen], codes_of_centers)
         for level, plain in enumerate(features(squared, sigmas)):
             psi = plain if factor is None else plain * factor
             for g, low, high in cuts:
                 sums[level, g] += block_weights[low:high] @ psi[low:high]
     return sums
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """The task of `sample_sums` on a block of rows."""
+
+    omega: FloatArray | float
+    groups: IntArray | Dealt
+    n_groups: int
+    centers: FloatArray
+    sigmas: FloatArray
+    direct: bool
+    categories: Categories | None
+
+    def __call__(self, rows: FloatArray, start: int) -> FloatArray:
+        k = len(rows)
+        weights = np.broadcast_to(self.omega, k) if isinstance(self.omega, float) else weights_at(self.omega, start, k)
+        groups = groups_at(self.groups, start, k)
+        how: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
+        found = group_sums(rows, weights, groups, self.centers, self.sigmas, **how)
+        lacking = self.n_groups - found.shape[1]  # groups of which a small block has no row
+        return np.pad(found, ((0, 0), (0, lacking), (0, 0))) if lacking else found
+
+
+def sample_sums(
+    rows: FloatArray | Rows,
+    omega: FloatArray,
+    groups: IntArray | Dealt,
+    centers: FloatArray,
+    sigmas: FloatArray,
+    *,
+    direct: bool,
+    categories: Categories | None = None,
+) -> FloatArray:
+    """`group_sums` of a sample, in memory or not, (S, groups, b)."""
+    weights = float(omega[0]) if omega.strides == (0,) else omega
+    n_groups = int((groups.pattern if isinstance(groups, Dealt) else groups).max()) + 1
+    return total(rows, GroupSums(weights, groups, n_groups, centers, sigmas, direct, categories))
+
+
+@dataclass(frozen=True)
+class _Several:
+    tasks: list[GroupSums]
+
+    def __call__(self, rows: FloatArray, start: int) -> tuple[FloatArray, ...]:
+        return tuple(task(rows, start) for task in self.tasks)
+
+
+def means_at(
+    rows: FloatArray | Rows,
+    centers: FloatArray,
+    sigmas: FloatArray,
+    *,
+    direct: bool,
+    categories: Categories | None = None,
+) -> FloatArray:
+    """Mean features of all rows at each sigma, in one pass, (S, b); a factor of categories may depend on sigma."""
+    whole = Dealt(np.zeros(1, dtype=np.intp), len(rows))
+    order = np.argsort(-sigmas, kind="stable")  # widest first
+    parts = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
+    tasks = [GroupSums(1.0 / len(rows), whole, 1, centers, part, direct, categories) for part in parts]
+    found = np.empty((len(sigmas), len(centers)))
+    found[order] = np.concatenate(total(rows, _Several(tasks)))[:, 0]
+    return found
 
 
 def evaluate(

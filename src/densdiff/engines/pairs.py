@@ -38,14 +38,14 @@ def pair_histograms(
     if len(rows) < _PARALLEL_ROWS:
         upper = np.array([task(g) for g in range(n_groups)])
     else:
-        with ThreadPoolExecutor(_cores()) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             upper = np.array(list(pool.map(task, range(n_groups))))
     if even:
         upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
     return np.asarray(upper + upper.transpose(1, 0, 2))
 
 
-def _cores() -> int:
+def cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from densdiff.core import kernel, pairs, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.engines.blocks import evaluate, group_sums, psi
+from densdiff.engines.blocks import evaluate, psi, sample_sums
+from densdiff.engines.rows import mass_of, reach_of, sum_of_squares
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import Side
 
@@ -118,7 +119,7 @@ class CentersSolver(CenterKernel):
         categories: kernel.Categories | None = None,
     ) -> None:
         d = centers.shape[1] - (0 if categories is None else len(categories.levels))
-        radius = kernel.radius(x.rows[:, :d], y.rows[:, :d], centers[:, :d])
+        radius = max(reach_of(x.rows, d), reach_of(y.rows, d), kernel.radius(centers[:, :d]))
         super().__init__(centers, radius, float(sigmas[-1]), categories)
         self.x, self.y, self.folds = x, y, folds
         self.sigmas = sigmas
@@ -127,13 +128,10 @@ class CentersSolver(CenterKernel):
         self._spectra: dict[int, ridge.Spectrum] = {}
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self._sums = [
-            group_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct, categories=categories)
+            sample_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct, categories=categories)
             for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
         ]  # two of (S, groups, b)
-        self._mass = [
-            np.bincount(groups, weights=sample.omega).astype(np.float64)
-            for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
-        ]
+        self._mass = [mass_of(groups, sample.omega) for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))]
         if lams is None:
             row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)
@@ -180,7 +178,7 @@ class CentersSolver(CenterKernel):
         step = -(-len(sample.rows) // _TRACE_ROWS)
         squares = np.square(sample.omega[::step])
         found = psi(sample.rows[::step], self.centers, float(sigma[0]), direct=self.direct, categories=self.categories)
-        return found, squares * (np.square(sample.omega).sum() / squares.sum())
+        return found, squares * (sum_of_squares(sample.omega) / squares.sum())
 
     def coefficients(self, side: Side, model: tuple[int, int]) -> FloatArray:
         """theta times s, (b,) (E3)."""

@@ -1,6 +1,7 @@
 """LSDD: the least-squares density-difference estimator, f = p - q fitted in one step (paper 2.2)."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -11,11 +12,12 @@ from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
+from densdiff.engines import inputs
 from densdiff.errors import InputError, NotFittedError, NumericalError
 from densdiff.estimators.averaging import Choice, averaged_distance, choose
 from densdiff.estimators.centers import CentersSolver
 from densdiff.estimators.pairs import PairsSolver
-from densdiff.estimators.prepared import Prepared, prepare
+from densdiff.estimators.prepared import Prepared, prepare, wanted_rows
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
 from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
@@ -25,6 +27,7 @@ _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _LAM_RANGE = (1e-50, 1e50)
 _FEW_ROWS = 20
 _PROBED = 2000  # rows of a sample that choose the smoothing of categories
+_SHOWN = 4096  # rows of a sample that is not in memory: what pictures see of it
 _PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
 Built = tuple[str, Solver, FloatArray | None]  # a solver's name, itself, its centers in the user's units
 
@@ -79,6 +82,7 @@ class LSDD(BaseEstimator):
     theta_ : array of shape (b,)
         With solver "centers" only: f(x) = theta_ @ psi(x), in the user's units.
     samples_ : tuple of two arrays
+        Some rows, evenly spaced, of samples that are not in memory.
     feature_names_ : tuple of str
     n_features_in_ : int
     seed_ : int
@@ -118,11 +122,16 @@ class LSDD(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
-        """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
+        """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights.
+
+        Samples may be arrays, frames, paths, Dask collections or iterables of blocks; see docs/scale.md.
+        """
         before = dict(self.__dict__)
         try:
             self.checked_grids()
-            return self.fit_pair(checks.pair(X, Y, weights_x, weights_y, categories=True))
+            seed = checks.seed(self.random_state)
+            wanted = partial(wanted_rows, seed, self.n_centers)
+            return self.fit_pair(inputs.pair(X, Y, weights_x, weights_y, categories=True, wanted=wanted), seed)
         except Exception:  # a refused refit leaves the model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -157,10 +166,11 @@ class LSDD(BaseEstimator):
                 "use solver='pairs' or 'auto'"
             )
 
-    def fit_pair(self, pair: checks.Pair) -> Self:
-        """The same from samples that were checked before."""
+    def fit_pair(self, pair: checks.Pair, seed: int | None = None) -> Self:
+        """The same from samples that were checked before; ``seed`` in place of ``random_state`` if it was drawn."""
         sigmas, lams = self.checked_grids()
-        data = prepare(pair, standardize=self.standardize, folds=self.folds, random_state=self.random_state)
+        random_state = self.random_state if seed is None else seed
+        data = prepare(pair, standardize=self.standardize, folds=self.folds, random_state=random_state)
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self._data = data
@@ -221,11 +231,21 @@ class LSDD(BaseEstimator):
 
     def _resolve_solver(self) -> str:
         self.check_columns(self._data.x.rows.shape[1], len(self._data.levels) > 0)
+        if self.solver == "pairs" and not self._data.in_memory:
+            raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'")
         if self.solver != "auto":
             return self.solver
         if self.centers is not None or len(self._data.levels):
             return "centers"
-        return automatic_solver(self._data.x.rows.shape[1], len(self._data.x.rows) + len(self._data.y.rows))
+        d = self._data.x.rows.shape[1]
+        if d == MOST_COLUMNS and not self._data.in_memory:  # a grid of 128 MiB for every block of rows
+            return "centers"
+        return automatic_solver(d, self._many())
+
+    def _many(self) -> int:
+        """Rows of both samples; more than pairs can have if they are not in memory."""
+        rows = len(self._data.x.rows) + len(self._data.y.rows)
+        return rows if self._data.in_memory else max(rows, _PAIRS_ROWS + 1)
 
     def _build(
         self,
@@ -238,7 +258,7 @@ class LSDD(BaseEstimator):
         """The solver taken, and its centers if it has any; not ``strict``, another replaces a grid that fails."""
         data = self._data
         if name == "spectral":
-            without_grid = automatic_solver(MOST_COLUMNS + 1, len(data.x.rows) + len(data.y.rows))
+            without_grid = automatic_solver(MOST_COLUMNS + 1, self._many())
             try:
                 solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
                 if self.solver != "auto" or not solver.n_outside or without_grid != "pairs":
@@ -278,7 +298,8 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        self.samples_ = (data.given.x, data.given.y)
+        parts = (rows if data.in_memory else rows[:: -(-len(rows) // _SHOWN)] for rows in (data.given.x, data.given.y))
+        self.samples_ = tuple(parts)
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed

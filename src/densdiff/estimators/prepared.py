@@ -1,17 +1,22 @@
 """Two checked samples brought to inner units, with their seed and folds: what every estimator starts from."""
 
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
 from densdiff.core import kernel, selection
-from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
+from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling, scaling_of_moments
+from densdiff.engines.rows import Rows
 from densdiff.errors import InputError
 
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
+# What is drawn of large samples: rows of each for variances and bands, evenly spaced ones for traces and ties, pooled
+# ones for medians and the limit of the null. Others are drawn too, at the price of a pass.
+_DRAWN, _SPACED, _DRAWN_POOLED = (500, 1000), (4096, 5000), (256, 500, 1000)
 _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
 
 
@@ -19,7 +24,7 @@ _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair dis
 class Sample:
     """One sample in inner units, with row weights that sum to 1."""
 
-    rows: FloatArray  # (n, d), codes of categories last
+    rows: FloatArray  # (n, d), codes of categories last; `Rows` if they are not in memory
     omega: FloatArray  # (n,); one broadcast number without weights
 
 
@@ -55,9 +60,17 @@ class Prepared:
         """Unequal levels as far apart as two rows differ in a column of numbers, for tests: no look at the labels."""
         if not len(self.levels):
             return None
-        codes = kernel.Categories(self.levels).split(self.pooled_rows)[1].astype(np.intp)
-        equal = [np.square(np.bincount(column) / len(column)).sum() for column in codes.T]
+        total = len(self.x.rows) + len(self.y.rows)
+        equal = [np.square(counts / total).sum() for counts in self._level_counts()]
         return kernel.Categories(self.levels, apart=2.0 / (1.0 - np.array(equal)))
+
+    def _level_counts(self) -> list[npt.NDArray[np.intp]]:
+        """Pooled rows of each level, for each column of categories."""
+        x, y = cast(Any, self.x.rows), cast(Any, self.y.rows)
+        if isinstance(x, Rows):
+            return [a + b for a, b in zip(x.level_counts(), y.level_counts(), strict=True)]
+        codes = kernel.Categories(self.levels).split(self.pooled_rows)[1].astype(np.intp)
+        return [np.bincount(column) for column in codes.T]
 
     def first_rows(self, count: int) -> FloatArray:
         """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
@@ -78,14 +91,31 @@ class Prepared:
         return kernel.sigma_ladder(np.unique(self.numbers(self.scaling.apply(self.first_rows(_LADDER_ROWS))), axis=0))
 
     @property
+    def in_memory(self) -> bool:
+        return not isinstance(self.x.rows, Rows)
+
+    @property
     def pooled_rows(self) -> FloatArray:
         """The rows of X, then those of Y, in inner units."""
         return np.concatenate([self.x.rows, self.y.rows])
 
+    def some_pooled(self, count: int) -> FloatArray:
+        """Pooled rows in inner units, drawn by position whatever their labels, (count, d) or all."""
+        return self._pooled(self.x.rows, self.y.rows, count)
+
+    def some_given(self, count: int) -> FloatArray:
+        """The same rows in the user's units."""
+        return self._pooled(self.pair.x, self.pair.y, count)
+
+    def _pooled(self, x: FloatArray, y: FloatArray, count: int) -> FloatArray:
+        drawn = selection.draw_rows(self.seed, len(x) + len(y), count)
+        found, of_x = np.empty((len(drawn), x.shape[1])), drawn < len(x)
+        found[of_x], found[~of_x] = x[drawn[of_x]], y[drawn[~of_x] - len(x)]
+        return found
+
     def pooled_ladder(self) -> FloatArray:
         """The same from pooled rows drawn whatever their labels, for tests."""
-        rows = self.numbers(self.pooled_rows)
-        return kernel.sigma_ladder(np.unique(rows[selection.draw_rows(self.seed, len(rows), _LADDER_ROWS)], axis=0))
+        return kernel.sigma_ladder(np.unique(self.numbers(self.some_pooled(_LADDER_ROWS)), axis=0))
 
     def sigmas(self, grid: FloatArray | None) -> FloatArray:
         """The user's grid in inner units, widest first without repeats, or the data's own ladder."""
@@ -101,13 +131,31 @@ class Prepared:
         return inner
 
 
+def wanted_rows(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
+    """Numbers of the rows that a fit and a test of two samples ask for: had in one pass, they cost no other."""
+    found: list[list[selection.IntArray]] = [[], []]
+    sizes = n, m
+    for index, size in zip(found, sizes, strict=True):
+        for count in (_LADDER_ROWS, n_centers):
+            take = size if n + m <= count else max(1, count * size // (n + m))
+            index.append(selection.draw_rows(seed, size, take))
+        index += [selection.draw_rows(seed, size, count) for count in _DRAWN]
+        index += [np.arange(0, size, -(-size // count)) for count in _SPACED]
+    for count in (*_DRAWN_POOLED, n_centers):
+        drawn = selection.draw_rows(seed, n + m, count)
+        found[0].append(drawn[drawn < n])
+        found[1].append(drawn[drawn >= n] - n)
+    x, y = (np.unique(np.concatenate(index)) for index in found)
+    return x, y
+
+
 def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
     """Scale, seed and deal the rows of a checked pair."""
     seed = checks.seed(random_state)
     given, pair = pair, pair if pair.copies == 1 else _merged(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
     codes = np.array([of is not None for of in pair.levels]) if pair.levels else None
-    scaling, inner_x, inner_y = pooled_scaling(pair.x, pair.y, omega_x, omega_y, standardize, codes)
+    scaling, inner_x, inner_y = _scaled(pair, omega_x, omega_y, standardize, codes)
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:
@@ -122,9 +170,23 @@ def prepare(pair: checks.Pair, *, standardize: bool, folds: int, random_state: o
         y=Sample(inner_y, omega_y),
         seed=seed,
         n_folds=folds,
-        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds),
+        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds, lazy=isinstance(inner_x, Rows)),
         notes=tuple(notes),
     )
+
+
+def _scaled(
+    pair: checks.Pair,
+    omega_x: FloatArray,
+    omega_y: FloatArray,
+    standardize: bool,
+    codes: npt.NDArray[np.bool_] | None,
+) -> tuple[Scaling, Any, Any]:
+    x, y = cast(Any, pair.x), cast(Any, pair.y)
+    if not isinstance(x, Rows):
+        return pooled_scaling(x, y, omega_x, omega_y, standardize, codes)
+    scaling = scaling_of_moments(x.moments, y.moments, standardize, codes)
+    return scaling, x.scaled(scaling), y.scaled(scaling)
 
 
 def _normalized(weights: FloatArray) -> FloatArray:

@@ -8,6 +8,8 @@ from densdiff.core import kernel, spectral
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, IntArray
+from densdiff.engines.grids import plan, spread
+from densdiff.engines.rows import mass_of, sum_of_squares
 from densdiff.errors import NumericalError
 from densdiff.estimators.prepared import Sample
 from densdiff.estimators.solver import FilterKernel, Side, filter_lams
@@ -27,7 +29,7 @@ class SpectralSolver(FilterKernel):
         self.lams = np.tile(lams, (len(sigmas), 1))
         super().__init__(x.rows.shape[1])
         self.log_scales = np.zeros(len(sigmas))
-        self._mass = [np.bincount(g, s.omega) for s, g in self._grouped()]
+        self._mass = [mass_of(g, s.omega) for s, g in self._grouped()]
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
         self._transforms: dict[int, spectral.Transform] = {}  # by the first level of an octave
         self._noise: dict[int, list[FloatArray]] = {}
@@ -43,15 +45,15 @@ class SpectralSolver(FilterKernel):
     def _transform(self, levels: npt.NDArray[np.intp]) -> int:
         """Spread the rows for a run of sigmas and transform each octave; the number of rows that lay too far out."""
         sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
-        axes, spacing = grids.plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
-        spread = [grids.spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
-        outside, rows = sum(count for _, count in spread), len(self.x.rows) + len(self.y.rows)
+        axes, spacing = plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
+        counted = [spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
+        outside, rows = sum(count for _, count in counted), len(self.x.rows) + len(self.y.rows)
         if outside > _MOST_OUTSIDE * rows:
             raise NumericalError(
                 f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
                 "outside; use solver='pairs' or larger sigmas"
             )
-        grid = grids.finest(np.concatenate([counts for counts, _ in spread]), spacing)
+        grid = grids.finest(np.concatenate([counts for counts, _ in counted]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
         for octave in range(octaves.max() + 1):
             if octave > 0:
@@ -106,7 +108,7 @@ class SpectralSolver(FilterKernel):
             for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
-                total = np.square(sample.omega).sum()
+                total = sum_of_squares(sample.omega)
                 places = grids.places_of(sample.rows[::step].T, of.axes)
                 squares *= (total / squares.sum()) * grids.within(places, of.axes, 0.0)
                 own = spectral.own_power(places, squares, of)

@@ -10,10 +10,13 @@ from typing import Protocol
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from densdiff.core import grid, resample, selection
+from densdiff.core import resample, selection
+from densdiff.core.grid import Axis
 from densdiff.core.kernel import Categories
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.blocks import means_at
+from densdiff.engines.grids import occupied_cells, plan
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.prepared import Prepared
 from densdiff.estimators.solver import DIFFERENCE, FilterKernel
@@ -23,8 +26,8 @@ Model = tuple[float, float]  # sigma in inner units, lam
 SPREAD = 2.0 ** np.arange(2, -5, -1)  # of the median distance
 _NEAR = 0.01  # the quantile of distances below which a kernel sees too few pairs
 STRONG = 1.0  # their lam: E12 is then close to an MMD with a Gaussian kernel of width sigma
-_MEDIAN_ROWS = 500
-_LIMIT_ROWS = 1000  # rows that tell the eigenvalues of the limit
+MEDIAN_ROWS = 500
+LIMIT_ROWS = 1000  # rows that tell the eigenvalues of the limit
 _TILE = 1 << 21  # kernel values at a time
 _ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 0
 
@@ -55,7 +58,11 @@ class Statistics(Protocol):
 
 def spread_sigmas(rows: FloatArray, seed: int, categories: Categories | None = None) -> FloatArray:
     """The sigmas that "aggregate" combines, widest first: none so narrow that hardly any row has another one near."""
-    some = rows[selection.draw_rows(seed, len(rows), _MEDIAN_ROWS)]
+    return sigmas_of(rows[selection.draw_rows(seed, len(rows), MEDIAN_ROWS)], categories)
+
+
+def sigmas_of(some: FloatArray, categories: Categories | None = None) -> FloatArray:
+    """The same from a few hundred rows."""
     distances = pdist(some if categories is None else categories.embedded(some))
     positive = distances[distances > 0]
     if len(positive) == 0:
@@ -139,8 +146,13 @@ class KernelStatistics:
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """Of each model."""
-        chosen = self.rows[selection.draw_rows(seed, len(self.rows), _LIMIT_ROWS)]
-        return [Limit(_root(self.kernel.kernel(sigma, lam, chosen, chosen)), factor) for sigma, lam in self.models]
+        chosen = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
+        return kernel_limits(chosen, self.models, self.kernel, factor)
+
+
+def kernel_limits(chosen: FloatArray, models: list[Model], kernel: PairKernel, factor: float) -> list[Limit]:
+    """Of each model, from some of the pooled rows."""
+    return [Limit(_root(kernel.kernel(sigma, lam, chosen, chosen)), factor) for sigma, lam in models]
 
 
 def _root(kernel: FloatArray) -> FloatArray:
@@ -172,20 +184,56 @@ class CenterStatistics:
             total = np.zeros((len(self.kernel.centers), len(labels)))
             for start in range(0, len(self.rows), step):
                 total += self.kernel.features(sigma, lam, self.rows[start : start + step]).T @ w[start : start + step]
-            found[:, k] = np.square(total).sum(axis=0)
-            peak = float(self.kernel.kernel(sigma, lam, self.kernel.centers[:1], self.kernel.centers[:1])[0, 0])
-            found[found[:, k] <= _ROUNDING * factor * peak, k] = 0.0
+            found[:, k] = [rounded(each, self.kernel, (sigma, lam), factor) for each in np.square(total).sum(axis=0)]
         return found
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """Of each model."""
-        chosen = self.rows[selection.draw_rows(seed, len(self.rows), _LIMIT_ROWS)]
-        roots = (self.kernel.features(sigma, lam, chosen) for sigma, lam in self.models)
-        return [Limit(root - root.mean(axis=0), factor) for root in roots]
+        return center_limits(
+            self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)], self.models, self.kernel, factor
+        )
+
+
+def center_limits(chosen: FloatArray, models: list[Model], kernel: CenterKernel, factor: float) -> list[Limit]:
+    """Of each model, from some of the pooled rows."""
+    roots = (kernel.features(sigma, lam, chosen) for sigma, lam in models)
+    return [Limit(root - root.mean(axis=0), factor) for root in roots]
+
+
+def rounded(statistic: float, kernel: CenterKernel, model: Model, factor: float) -> float:
+    """A statistic of centers, 0 if it is no more than rounding."""
+    peak = float(kernel.kernel(*model, kernel.centers[:1], kernel.centers[:1])[0, 0])
+    return 0.0 if statistic <= _ROUNDING * factor * peak else statistic
+
+
+class SummedStatistics:
+    """E6 of rows that are not in memory, from mean features at centers, and the limit of its null."""
+
+    def __init__(self, data: Prepared, models: list[Model], kernel: CenterKernel) -> None:
+        self.data, self.models, self.kernel = data, models, kernel
+        sigmas = np.array([sigma for sigma, _ in models])
+        self.log_scales = np.array([kernel.log_scale(sigma) for sigma in sigmas])
+        self._means = [
+            means_at(sample.rows, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
+            for sample in (data.x, data.y)
+        ]
+
+    def of(self, labels: BoolArray) -> FloatArray:
+        """The data's own statistics, (1, M); there are no others."""
+        factor = 1.0 / len(self.data.x.rows) + 1.0 / len(self.data.y.rows)
+        found = [
+            rounded(float(np.square(difference @ self.kernel.root(*model)).sum()), self.kernel, model, factor)
+            for difference, model in zip(self._means[0] - self._means[1], self.models, strict=True)
+        ]
+        return np.array([found])
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """Of each model."""
+        return center_limits(self.data.some_pooled(LIMIT_ROWS), self.models, self.kernel, factor)
 
 
 class CellStatistics:
-    """One column in cells of a grid: a relabelling costs its occupied cells, whatever the number of rows.
+    """Rows in cells of a grid: a relabelling costs the occupied cells, whatever the number of rows.
 
     Moving rows to the middle of their cells changes statistics near the null by some percent; the data's own is
     therefore reported from the rows as they are, by `exact`.
@@ -195,8 +243,8 @@ class CellStatistics:
         self.data, self.models, self.log_scales = data, models, np.zeros(len(models))
         sigmas = np.array([sigma for sigma, _ in models])
         samples = [data.x.rows, data.y.rows]
-        self.axes, _ = grid.plan(samples, sigmas, min(lam for _, lam in models), 2)
-        self.cells = resample.occupied_cells(samples, self.axes, _CELL * float(sigmas.min()))
+        self.axes, _ = plan(samples, sigmas, min(lam for _, lam in models), 2)
+        self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, float(sigmas.min())))
 
     def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""
@@ -217,8 +265,8 @@ class CellStatistics:
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """Of each model."""
-        kernel = FilterKernel(1)
-        chosen = KernelStatistics(self.data.pooled_rows, self.models, kernel).limits(seed, factor)
+        kernel = FilterKernel(self.data.x.rows.shape[1])
+        chosen = kernel_limits(self.data.some_pooled(LIMIT_ROWS), self.models, kernel, factor)
         return [
             Limit(limit.root * np.exp(-0.5 * kernel.log_scale(sigma)), factor)
             for limit, (sigma, _) in zip(chosen, self.models, strict=True)
@@ -226,3 +274,10 @@ class CellStatistics:
 
 
 _CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
+_MOST_CELLS = 1 << 16  # of two columns: each relabelling draws a count for every occupied one
+
+
+def cell_spacing(axes: list[Axis], smallest: float) -> float:
+    """How wide cells are; of two columns they are as many as a relabelling can afford."""
+    area = float(np.prod([axis.length for axis in axes]))
+    return max(_CELL * smallest, float(np.sqrt(area / _MOST_CELLS))) if len(axes) > 1 else _CELL * smallest

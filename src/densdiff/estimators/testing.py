@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.base import clone
 
 from densdiff import checks
-from densdiff.core import kernel, selection
+from densdiff.core import kernel
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.rows import reach_of
 from densdiff.errors import InputError
 from densdiff.estimators.centers import CenterKernel
 from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
@@ -32,6 +33,7 @@ from densdiff.estimators.refitting import (
 )
 from densdiff.estimators.solver import FilterKernel, Side
 from densdiff.estimators.statistics import (
+    MEDIAN_ROWS,
     SPREAD,
     STRONG,
     CellStatistics,
@@ -39,6 +41,8 @@ from densdiff.estimators.statistics import (
     KernelStatistics,
     Model,
     Statistics,
+    SummedStatistics,
+    sigmas_of,
     spread_sigmas,
 )
 
@@ -46,13 +50,14 @@ _KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows m
 _MOST_WORK = 2e12  # beyond it "auto" turns to the limit of the null
 _POOLED = Side(0.5, 0.5)
 _REFIT_ROWS = 3000
+_POOLED_ROWS = 20_000  # of large samples tell the model that suits the pooled density
 
 
 @dataclass(frozen=True)
 class Tested:
     """The statistics of one test and what is to be told about them."""
 
-    statistics: Statistics | CellStatistics
+    statistics: Statistics | CellStatistics | SummedStatistics
     solver: str
     tuning: str
     work: float  # multiplications
@@ -66,7 +71,12 @@ class Tested:
 
     @property
     def has_limit(self) -> bool:
-        return isinstance(self.statistics, KernelStatistics | CenterStatistics | CellStatistics)
+        return isinstance(self.statistics, KernelStatistics | CenterStatistics | CellStatistics | SummedStatistics)
+
+    @property
+    def only_limit(self) -> bool:
+        """Whether rows cannot be relabelled because they are not in memory."""
+        return isinstance(self.statistics, SummedStatistics)
 
     @property
     def in_logs(self) -> bool:
@@ -96,10 +106,10 @@ class Tested:
 
     def with_low_order(self, data: Prepared) -> "Tested":
         """The same with statistics of single columns and of pairs, if there are several columns and no limit is due."""
-        rows = data.pooled_rows
         whole = isinstance(self.statistics, KernelStatistics | CenterStatistics)
-        if rows.shape[1] < 2 or not whole or self.too_costly:
+        if data.x.rows.shape[1] < 2 or not whole or self.too_costly:
             return self
+        rows = data.pooled_rows
         more = f"{self.tuning}, single columns and pairs of columns beside them"
         return replace(self, low_order=LowOrderStatistics(rows, data.levels, data.seed), tuning=more)
 
@@ -125,8 +135,10 @@ def tested(
 
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
     sigmas, lams = estimator.checked_grids()
+    estimator.check_columns(data.x.rows.shape[1], len(data.levels) > 0)
+    if not data.in_memory:
+        return _large(estimator, data, tuning, blocks)
     rows = data.pooled_rows
-    estimator.check_columns(rows.shape[1], len(data.levels) > 0)
     inner = None if sigmas is None else data.sigmas(sigmas)
     given = inner is not None and lams is not None and len(inner) == len(lams) == 1
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
@@ -164,6 +176,36 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
     return Tested(statistics, name, how, work, n_centers=None if centers is None else columns)
 
 
+def _large(estimator: LSDD, data: Prepared, tuning: str, blocks: bool) -> Tested:
+    """Rows that are not in memory: cells of one or two columns, relabelled exactly, or centers and their limit."""
+    if tuning == "refit" or blocks or estimator.solver == "pairs":
+        what = "tuning='refit'" if tuning == "refit" else "blocks=" if blocks else "solver='pairs'"
+        raise InputError(f"{what} needs all rows in memory; leave it out, or test a random part of the rows")
+    sigmas, lams = estimator.checked_grids()
+    inner = None if sigmas is None else data.sigmas(sigmas)
+    given = inner is not None and lams is not None and len(inner) == len(lams) == 1
+    few = data.x.rows.shape[1] <= 2 and not len(data.levels)
+    in_cells = few and estimator.solver != "centers" and estimator.centers is None
+    drawn = None if in_cells else _drawn_centers(estimator, data)
+    kernel_of = None if drawn is None else _center_kernel(data, drawn, inner)
+    if given and inner is not None and lams is not None:
+        models = [(float(inner[0]), float(lams[0]))]
+    elif tuning == "pooled":
+        model, categories = _pooled_model(estimator, data, drawn)
+        models = [model]
+        if kernel_of is not None and categories is not None:
+            kernel_of = kernel_of.with_categories(categories)
+    else:
+        models = _several(data, kernel_of, inner, lams)
+    how = "sigma and lam given" if given else _TUNED[tuning].format(len(models))
+    if tuning == "pooled" and not given:
+        how = how.replace("the pooled rows", f"{_POOLED_ROWS} pooled rows drawn at random")
+    if kernel_of is None:
+        return Tested(CellStatistics(data, models), "spectral", how, 0.0)
+    statistics = SummedStatistics(data, models, kernel_of)
+    return Tested(statistics, "centers", how, np.inf, n_centers=len(kernel_of.centers))
+
+
 _TUNED = {
     "aggregate": "aggregate: the largest of {} standardized statistics",
     "pooled": "pooled: cross-validation on the pooled rows",
@@ -186,22 +228,21 @@ def _drawn_centers(estimator: LSDD, data: Prepared) -> FloatArray:
     """Centers in the user's units, from the pooled rows whatever their labels."""
     if estimator.centers is not None:
         return checks.centers(estimator.centers, data.pair.names, data.pair.levels)
-    pooled = np.concatenate([data.pair.x, data.pair.y])
-    return np.unique(pooled[selection.draw_rows(data.seed, len(pooled), estimator.n_centers)], axis=0)
+    return np.unique(data.some_given(estimator.n_centers), axis=0)
 
 
 def _center_kernel(data: Prepared, drawn: FloatArray, sigmas: FloatArray | None) -> CenterKernel:
     """Of centers in the user's units."""
-    centers, rows = data.scaling.apply(drawn), data.pooled_rows
+    centers = data.scaling.apply(drawn)
     smallest = float((_widths(data) if sigmas is None else sigmas).min()) / 2.0
-    radius = kernel.radius(data.numbers(rows), data.numbers(centers))
+    d = data.numbers(centers).shape[1]
+    radius = max(reach_of(data.x.rows, d), reach_of(data.y.rows, d), kernel.radius(data.numbers(centers)))
     return CenterKernel(centers, radius, smallest, data.tied_categories())
 
 
 def _widths(data: Prepared) -> FloatArray:
     """The sigmas that "aggregate" combines; unequal levels count as a distance."""
-    categories, rows = data.tied_categories(), data.pooled_rows
-    return spread_sigmas(rows, data.seed, categories)
+    return sigmas_of(data.some_pooled(MEDIAN_ROWS), data.tied_categories())
 
 
 def _several(
@@ -222,7 +263,7 @@ def _pooled_model(
     estimator: LSDD, data: Prepared, centers: FloatArray | None
 ) -> tuple[Model, kernel.Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
-    pooled = np.concatenate([data.pair.x, data.pair.y])
+    pooled = np.concatenate([data.pair.x, data.pair.y]) if data.in_memory else data.some_given(_POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing
     pooled = np.sort(pooled, axis=0) if pooled.shape[1] == 1 else pooled[np.lexsort(pooled.T)]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))

@@ -14,6 +14,7 @@ from scipy.special import ndtri
 
 from densdiff.core import selection, uncertainty
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.rows import sum_of_squares
 from densdiff.estimators.averaging import Choice
 from densdiff.estimators.prepared import Prepared, Sample
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
@@ -109,14 +110,15 @@ class Kept:
 
 def keep(sample: Sample, seed: int, most: int) -> Kept:
     """At most so many rows of a sample."""
-    squares = float(np.square(sample.omega).sum())
-    points, omega = sample.rows, np.ascontiguousarray(sample.omega)
-    if len(points) <= most:
-        return Kept(points, omega, uncertainty.Rows(omega))
-    chosen = np.sort(selection.draw_rows(seed, len(points), most))
-    points, omega = points[chosen], omega[chosen]
+    n = len(sample.rows)
+    if n <= most:
+        omega = np.ascontiguousarray(sample.omega)
+        return Kept(sample.rows[:], omega, uncertainty.Rows(omega))
+    chosen = np.sort(selection.draw_rows(seed, n, most))
+    omega = sample.omega[chosen]
     among = omega / omega.sum()
-    return Kept(points, omega, uncertainty.Rows(among, squares / float(np.square(among).sum())))
+    share = sum_of_squares(sample.omega) / float(np.square(among).sum())
+    return Kept(sample.rows[chosen], omega, uncertainty.Rows(among, share))
 
 
 def _noise(

@@ -1,6 +1,7 @@
 """Are two samples really different? A permutation test with the density difference as its statistic."""
 
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -12,16 +13,18 @@ from densdiff import checks
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.engines import inputs
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.prepared import Prepared, prepare
+from densdiff.estimators.prepared import Prepared, prepare, wanted_rows
 from densdiff.estimators.results import Receipt
 from densdiff.estimators.statistics import (
     CellStatistics,
     CenterStatistics,
     KernelStatistics,
+    SummedStatistics,
 )
 from densdiff.estimators.testing import Tested, checked, tested
 
@@ -115,7 +118,11 @@ def two_sample_test(
     estimator = clone(checked(LSDD() if model is None else model))
     if estimator.random_state is None:
         estimator.random_state = random_state
-    pair = checks.pair(X, Y, categories=isinstance(estimator, LSDD))
+    if isinstance(estimator, LSDD):
+        seed = estimator.random_state = checks.seed(estimator.random_state)
+        pair = inputs.pair(X, Y, categories=True, wanted=partial(wanted_rows, seed, estimator.n_centers))
+    else:
+        pair = checks.pair(inputs.read(X), inputs.read(Y))
     groups = None if blocks is None else checks.blocks(blocks, len(pair.x), len(pair.y))
     return pair_test(estimator, pair, n_permutations, tuning, null, groups)
 
@@ -136,10 +143,12 @@ def pair_test(
     case = tested(estimator, data, tuning, n_permutations, blocks=groups is not None)
     case = case.with_low_order(data) if low_order else case
     chosen = _null(null, case, groups)
-    is_x = np.repeat([True, False], [len(data.x.rows), len(data.y.rows)])
+    sizes = len(data.x.rows), len(data.y.rows)
+    # which pooled rows are X; what counts rows in cells or knows their sums asks for none
+    is_x = np.repeat([True, False], sizes if data.in_memory else (0, 0))
     random = np.random.default_rng([data.seed, 4])
     if chosen == "asymptotic":
-        values, best, p, chosen = _asymptotic(case, is_x, n_permutations, data.seed, random)
+        values, best, p, chosen = _asymptotic(case, is_x, sizes, n_permutations, data.seed, random)
     else:
         values, best, p, chosen = _permuted(case, is_x, groups, n_permutations, random)
     return _result(case, data, values, best, p, chosen)
@@ -150,6 +159,11 @@ def _null(asked: str, case: Tested, groups: npt.NDArray[np.intp] | None) -> str:
     if asked == "asymptotic" and not possible:
         why = "blocks" if groups is not None else f"{case.solver} with {case.tuning.split(':')[0]!r} tuning"
         raise InputError(f"null='asymptotic' is not known for {why}; use null='permutation'")
+    if asked == "permutation" and case.only_limit:
+        raise InputError(
+            "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
+            "test a random part of the rows"
+        )
     if asked == "auto":
         return "asymptotic" if possible and case.too_costly else "permutation"
     return asked
@@ -172,13 +186,13 @@ def _permuted(
 
 
 def _asymptotic(
-    case: Tested, is_x: BoolArray, count: int, seed: int, random: np.random.Generator
+    case: Tested, is_x: BoolArray, sizes: tuple[int, int], count: int, seed: int, random: np.random.Generator
 ) -> tuple[FloatArray, int, float, str]:
     """The same from the limit of the null: exact for one model, simulated for several."""
     statistics = case.statistics
-    if not isinstance(statistics, KernelStatistics | CenterStatistics | CellStatistics):
+    if not isinstance(statistics, KernelStatistics | CenterStatistics | CellStatistics | SummedStatistics):
         raise TypeError("there is no limit to draw from")
-    limits = statistics.limits(seed, 1.0 / int(is_x.sum()) + 1.0 / int((~is_x).sum()))
+    limits = statistics.limits(seed, 1.0 / sizes[0] + 1.0 / sizes[1])
     observed = statistics.of(is_x[None, :])
     multipliers = random.standard_normal((len(limits[0].root), count))
     drawn = np.column_stack([limit.draws(multipliers) for limit in limits])

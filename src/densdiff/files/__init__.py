@@ -55,11 +55,29 @@ _JSON_KINDS = {
 
 
 @dataclass(frozen=True)
-class _Options:
+class Options:
+    """How a file is to be read."""
+
     columns: list[str] | None
     sep: str | None
     decimal: str | None
     header: bool
+
+    @classmethod
+    def checked(cls, columns: Sequence[str] | None, sep: str | None, decimal: str | None, header: bool) -> "Options":
+        """Options as given, or the one that makes no sense."""
+        chosen = None if columns is None else list(columns)
+        if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
+            raise InputError("columns must be a list of names")
+        if chosen == []:
+            raise InputError("columns is empty; name at least 1 column, or leave it out to read all")
+        _once(chosen or (), "columns", "name each once")
+        sep = "\t" if sep == r"\t" else sep
+        if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):
+            raise InputError(f"sep must be one character such as ',' or ';'; got {shown(sep)}")
+        if decimal not in (None, ".", ","):
+            raise InputError(f"decimal must be '.' or ','; got {shown(decimal)}")
+        return cls(chosen, sep, decimal, header)
 
 
 def is_path(value: Any) -> bool:
@@ -108,18 +126,18 @@ def table(
     ...     table(file).to_pydict()
     {'age': [1.5, 2.5], 'city': ['Bonn', 'Ulm']}
     """
-    options = _checked(columns, sep, decimal, header)
+    options = Options.checked(columns, sep, decimal, header)
     if not is_path(path):
         raise InputError(f"a path is needed; got an object of type {type(path).__name__}")
-    name = _named(path)
+    name = named(path)
     try:
         found = _read(path, name, options)
     except DensDiffError:
         raise
     except FileNotFoundError as error:
-        raise InputError(f"{name} does not exist in the folder {_shown(str(Path(path).parent))}") from error
+        raise InputError(f"{name} does not exist in the folder {shown(str(Path(path).parent))}") from error
     except Exception as error:  # readers of damaged bytes raise whatever they met
-        raise InputError(f"{name} cannot be read: {_reason(error)}") from error
+        raise InputError(f"{name} cannot be read: {reason(error)}") from error
     if not len(found):
         raise InputError(f"{name} has 0 data rows")
     return found
@@ -138,13 +156,13 @@ def written(path: str | PathLike[str]) -> Iterator[Path]:
     ...     [file.name for file in Path(folder).iterdir()]
     ['note.txt']
     """
-    label = f"cannot write {_shown(os.fspath(path))}"
+    label = f"cannot write {shown(os.fspath(path))}"
     try:
         target = Path(os.path.realpath(path))  # a link stays a link
         if target.is_dir():
             raise InputError(f"{label}: it is a folder")
         if not target.parent.is_dir():
-            raise InputError(f"{label}: the folder {_shown(str(Path(path).parent))} does not exist")
+            raise InputError(f"{label}: the folder {shown(str(Path(path).parent))} does not exist")
         if target.exists() and not target.is_file():
             raise InputError(f"{label}: it is not a regular file")  # a rename would take the place of /dev/null
         if target.exists() and not os.access(target, os.W_OK):
@@ -152,45 +170,30 @@ def written(path: str | PathLike[str]) -> Iterator[Path]:
     except InputError:
         raise
     except (OSError, ValueError) as error:
-        raise InputError(f"{label}: {_reason(error)}") from error
+        raise InputError(f"{label}: {reason(error)}") from error
     aside = target.with_name(f".{os.getpid()}.{target.name}")  # the ending tells matplotlib the format
     try:
         yield aside
         os.replace(aside, target)
     except OSError as error:
-        raise InputError(f"{label}: {_reason(error)}") from error
+        raise InputError(f"{label}: {reason(error)}") from error
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
 
 
-def _checked(columns: Sequence[str] | None, sep: str | None, decimal: str | None, header: bool) -> _Options:
-    chosen = None if columns is None else list(columns)
-    if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
-        raise InputError("columns must be a list of names")
-    if chosen == []:
-        raise InputError("columns is empty; name at least 1 column, or leave it out to read all")
-    _once(chosen or (), "columns", "name each once")
-    sep = "\t" if sep == r"\t" else sep
-    if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):
-        raise InputError(f"sep must be one character such as ',' or ';'; got {_shown(sep)}")
-    if decimal not in (None, ".", ","):
-        raise InputError(f"decimal must be '.' or ','; got {_shown(decimal)}")
-    return _Options(chosen, sep, decimal, header)
-
-
-def _read(path: str | PathLike[str], name: str, options: _Options) -> Any:
+def _read(path: str | PathLike[str], name: str, options: Options) -> Any:
     place = Path(path)
     ending = place.suffix.lower()
     if os.fspath(path) == "-":
         return _text(_drained(sys.stdin.buffer, name), name, "", options)
     if place.is_dir():
-        return _parquet(_parts(place, name), name, options.columns)
+        return _parquet(parts(place, name), name, options.columns)
     if ending in (".parquet", ".pq"):
         return _parquet([place], name, options.columns)
     if ending == ".npy":
         return _array(place, name, options.columns)
-    _pyarrow("csv")  # before a gigabyte is read in vain
+    pyarrow("csv")  # before a gigabyte is read in vain
     if ending == ".gz":
         with gzip.open(place) as stream:
             return _text(_drained(stream, name), name, Path(place.stem).suffix.lower(), options)
@@ -218,12 +221,9 @@ def _refuse_large(needed: int, name: str, more: str = "") -> None:
         )
 
 
-def _text(data: bytes, name: str, ending: str, options: _Options) -> Any:
+def _text(data: bytes, name: str, ending: str, options: Options) -> Any:
     """CSV or JSON Lines; bytes that are neither are refused by what they seem to be."""
-    for magic, what in _FOREIGN.items():
-        if data.startswith(magic):
-            raise InputError(f"{name} {what}")
-    _refuse_encoding(data, name)
+    refuse_foreign(data, name)
     data = data.removeprefix(codecs.BOM_UTF8)
     first = re.findall(rb"\A\s*(\S)", data)
     if not first:
@@ -240,6 +240,14 @@ def _text(data: bytes, name: str, ending: str, options: _Options) -> Any:
     return _json(data, name, options.columns)
 
 
+def refuse_foreign(data: bytes, name: str) -> None:
+    """An error if bytes are no text in UTF-8."""
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise InputError(f"{name} {what}")
+    _refuse_encoding(data, name)
+
+
 def _holds_json(data: bytes) -> bool:
     try:
         json.loads(io.BytesIO(data).readline())
@@ -249,7 +257,7 @@ def _holds_json(data: bytes) -> bool:
 
 
 def _refuse_encoding(data: bytes, name: str) -> None:
-    pa = _pyarrow()
+    pa = pyarrow()
     for mark, encoding in _BOMS.items():
         if data.startswith(mark):
             raise InputError(f"{name} is encoded as {encoding}; save it as UTF-8")
@@ -273,8 +281,23 @@ def _line(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
 
 
-def _csv(data: bytes, name: str, options: _Options) -> Any:
-    reader = _pyarrow("csv")
+@dataclass(frozen=True)
+class CsvForm:
+    """How a CSV file is written, from its first lines."""
+
+    sep: str
+    decimal: str
+    names: list[str]
+    header: bool
+
+    @property
+    def alone(self) -> bool:
+        """Whether there is one column; then an empty line is a missing value."""
+        return len(self.names) == 1
+
+
+def csv_form(data: bytes, name: str, options: Options) -> CsvForm:
+    """The form that the options and the first lines say, or what speaks against reading them so."""
     sep = options.sep or _separator(data, name)
     decimal = options.decimal or _decimal(data, name, sep)
     first = next((fields for _, fields in _records(data, sep)), [])
@@ -283,25 +306,29 @@ def _csv(data: bytes, name: str, options: _Options) -> Any:
     filled = [field for field in names if field.strip()]
     if any(decimal in field for field in filled) and all(_number(field, decimal) for field in filled):
         raise InputError(f"{name} begins with numbers, {_listed(filled)}, and no names of columns; give header=False")
-    _refuse_absent(options.columns, names, name)
+    refuse_absent(options.columns, names, name)
+    return CsvForm(sep, decimal, names, options.header)
+
+
+def _csv(data: bytes, name: str, options: Options) -> Any:
+    reader, form = pyarrow("csv"), csv_form(data, name, options)
     if data.count(b'"') % 2:
-        _refuse_open_quote(data, sep, name)
-    alone = len(first) == 1  # then an empty line is a missing value
+        _refuse_open_quote(data, form.sep, name)
     try:
         found = reader.read_csv(
-            _pyarrow().BufferReader(data.strip(b"\r\n") if alone else data),
-            read_options=reader.ReadOptions(column_names=None if options.header else names),
+            pyarrow().BufferReader(data.strip(b"\r\n") if form.alone else data),
+            read_options=reader.ReadOptions(column_names=None if form.header else form.names),
             parse_options=reader.ParseOptions(
-                delimiter=sep, newlines_in_values=b'"' in data, ignore_empty_lines=not alone
+                delimiter=form.sep, newlines_in_values=b'"' in data, ignore_empty_lines=not form.alone
             ),
             convert_options=reader.ConvertOptions(
-                decimal_point=decimal, strings_can_be_null=True, include_columns=options.columns
+                decimal_point=form.decimal, strings_can_be_null=True, include_columns=options.columns
             ),
         )
-    except _pyarrow().ArrowInvalid:
-        _refuse_ragged(data, sep, name, len(first), options.header)
+    except pyarrow().ArrowInvalid:
+        _refuse_ragged(data, form.sep, name, len(form.names), form.header)
         raise
-    _refuse_flawed_numbers(found, decimal, name)
+    _refuse_flawed_numbers(found, form.decimal, name)
     return found
 
 
@@ -345,7 +372,7 @@ def _decimal(data: bytes, name: str, sep: str) -> str:
         return "."
     if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", field) for field in commas):
         raise InputError(
-            f"{name}: {_shown(commas[0])} may be a decimal number or thousands; give decimal=',' for the former, and "
+            f"{name}: {shown(commas[0])} may be a decimal number or thousands; give decimal=',' for the former, and "
             "write thousands without a comma"
         )
     return ","
@@ -385,7 +412,7 @@ def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -
 
 def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
     """One bad value turns a column of numbers into text; a column with mostly words is text."""
-    pa, compute = _pyarrow(), _pyarrow("compute")
+    pa, compute = pyarrow(), pyarrow("compute")
     for label, values in zip(found.column_names, found.columns, strict=True):
         given = len(values) - values.null_count
         if values.type != pa.string() or not given:
@@ -402,19 +429,19 @@ def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
             cure = f"with {other!r} as decimal mark it is: give decimal={other!r}"
         elif re.match(_THOUSANDS, value):
             cure = "without a mark between thousands it is"
-        raise InputError(f"column {_shown(label)} of {name}: {_shown(value)} at row {row} is not a number; {cure}")
+        raise InputError(f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}")
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
     _refuse_depth(data, name)
     try:
-        found = _pyarrow("json").read_json(_pyarrow().BufferReader(data))
-    except _pyarrow().ArrowInvalid:
+        found = pyarrow("json").read_json(pyarrow().BufferReader(data))
+    except pyarrow().ArrowInvalid:
         _refuse_json_line(data, name)
         raise
     if not found.num_columns:
         raise InputError(f"{name} has no columns")
-    _refuse_absent(columns, found.column_names, name)
+    refuse_absent(columns, found.column_names, name)
     return found if columns is None else found.select(columns)
 
 
@@ -455,10 +482,10 @@ def _refuse_json_line(data: bytes, name: str) -> None:
             if kind and kinds.setdefault(key, kind) != kind:
                 flaw = f"{kind}, and before it stands {kinds[key]}; a column holds one kind"
             if flaw:
-                raise InputError(f"column {_shown(key)} of {name}: {_shown(value)} at row {row} is {flaw}")
+                raise InputError(f"column {shown(key)} of {name}: {shown(value)} at row {row} is {flaw}")
 
 
-def _parts(folder: Path, name: str) -> list[Path]:
+def parts(folder: Path, name: str) -> list[Path]:
     """The data files of a folder; marks such as _SUCCESS and hidden files are none."""
     inside = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
     if not (parts := [file for file in inside if file.suffix.lower() in (".parquet", ".pq") and file.is_file()]):
@@ -468,35 +495,50 @@ def _parts(folder: Path, name: str) -> list[Path]:
     return parts
 
 
-def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
-    """One table; how much it needs is known from the footers, before any column is read."""
-    parquet = _pyarrow("parquet")
+@dataclass(frozen=True)
+class Footers:
+    """What the ends of Parquet files say before any column is read."""
+
+    names: list[str]
+    rows: list[int]  # of each file
+    needed: int  # bytes in memory
+
+
+def footers(files: list[Path], columns: list[str] | None) -> Footers:
+    """Of files with the same columns."""
+    parquet = pyarrow("parquet")
     needed = 0
     names: list[str] = []
+    rows: list[int] = []
     for place in files:
-        part = _named(place)
+        part = named(place)
         _refuse_no_parquet(place, part)
-        with _damage(part):
+        with damage(part):
             about = parquet.read_metadata(place)
             found = about.schema.to_arrow_schema().names
             stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         _once(found, part, "rename or drop the others")
         names = names or found
         if set(found) != set(names):
-            raise InputError(
-                f"{part} has other columns than {_named(files[0])}: {_listed(sorted({*found} ^ {*names}))}"
-            )
-        _refuse_absent(columns, found, part)
+            raise InputError(f"{part} has other columns than {named(files[0])}: {_listed(sorted({*found} ^ {*names}))}")
+        refuse_absent(columns, found, part)
+        rows.append(about.num_rows)
         needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
-    _refuse_large(needed, name)
+    return Footers(columns or names, rows, needed)
+
+
+def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
+    """One table; how much it needs is known from the footers, before any column is read."""
+    about = footers(files, columns)
+    _refuse_large(about.needed, name)
     tables = []
     for place in files:
-        with _damage(_named(place)), parquet.ParquetFile(place) as file:
-            tables.append(file.read(columns=columns).select(columns or names))
+        with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
+            tables.append(file.read(columns=columns).select(about.names))
     try:
-        return _pyarrow().concat_tables(tables, promote_options="permissive")
-    except _pyarrow().ArrowException as error:
-        raise InputError(f"the files in {name} differ in the kind of a column: {_reason(error)}") from error
+        return pyarrow().concat_tables(tables, promote_options="permissive")
+    except pyarrow().ArrowException as error:
+        raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
 
 
 def _refuse_no_parquet(place: Path, part: str) -> None:
@@ -513,14 +555,27 @@ def _refuse_no_parquet(place: Path, part: str) -> None:
 
 
 @contextmanager
-def _damage(part: str) -> Iterator[None]:
+def damage(part: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise InputError(f"{part} is damaged: {_reason(error)}") from error
+        raise InputError(f"{part} is damaged: {reason(error)}") from error
 
 
-def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any]:
+@dataclass(frozen=True)
+class ArrayHeader:
+    """What the first bytes of a .npy file say."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def needed(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def array_header(place: Path, name: str) -> ArrayHeader:
+    """Of a file that holds plain numbers, all of them."""
     if not place.stat().st_size:
         raise InputError(f"{name} is empty")
     with place.open("rb") as file:
@@ -530,12 +585,17 @@ def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any
         version = np.lib.format.read_magic(file)
         reads = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, _, dtype = reads(file)
-        needed = math.prod(shape) * dtype.itemsize
+        found = ArrayHeader(shape, dtype)
         stored = os.fstat(file.fileno()).st_size - file.tell()
     if dtype.hasobject:
         raise InputError(f"{name} holds Python objects, which could run code when read; save it as numbers")
-    if stored < needed:
-        raise InputError(f"{name} is cut off: {stored} of {needed} bytes are there; copy it again")
+    if stored < found.needed:
+        raise InputError(f"{name} is cut off: {stored} of {found.needed} bytes are there; copy it again")
+    return found
+
+
+def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any]:
+    needed = array_header(place, name).needed
     _refuse_large(needed, name)
     array: npt.NDArray[Any] = np.load(place, allow_pickle=False)
     if not array.ndim:
@@ -543,11 +603,11 @@ def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any
     if columns is None or array.ndim > 2:
         return array
     names = [f"x{j}" for j in range(array.shape[1] if array.ndim == 2 else 1)]
-    _refuse_absent(columns, names, name)
+    refuse_absent(columns, names, name)
     return array[:, [names.index(column) for column in columns]] if array.ndim == 2 else array
 
 
-def _refuse_absent(columns: list[str] | None, names: Sequence[str], name: str) -> None:
+def refuse_absent(columns: list[str] | None, names: Sequence[str], name: str) -> None:
     known = set(names)
     if absent := [column for column in columns or () if column not in known]:
         raise InputError(f"{name} has no column {_listed(absent)}; it has {_listed(names)}")
@@ -558,7 +618,7 @@ def _once(names: Sequence[str], name: str, cure: str) -> None:
         raise InputError(f"{name} has more than one column named {_listed(twice)}; {cure}")
 
 
-def _pyarrow(part: str = "") -> Any:
+def pyarrow(part: str = "") -> Any:
     """pyarrow or one of its modules; it is an extra, and slow to import."""
     try:
         return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
@@ -567,28 +627,28 @@ def _pyarrow(part: str = "") -> Any:
         raise MissingExtraError(f'reading {kind} files needs pyarrow: pip install "densdiff[cli]"') from error
 
 
-def _plain(text: str, most: int = 80) -> str:
+def plain(text: str, most: int = 80) -> str:
     """One line that a terminal shows as it is: control and direction characters escaped, long text cut."""
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
     return text if len(text) <= most else f"{text[: most - 20]}..{text[-10:]}"
 
 
-def _shown(value: Any) -> str:
-    return _plain(repr(value))
+def shown(value: Any) -> str:
+    return plain(repr(value))
 
 
 def _listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(_shown, names[:_SHOWN])) + more
+    return ", ".join(map(shown, names[:_SHOWN])) + more
 
 
-def _named(path: str | PathLike[str]) -> str:
-    return "standard input" if os.fspath(path) == "-" else _plain(Path(path).name or os.fspath(path) or ".")
+def named(path: str | PathLike[str]) -> str:
+    return "standard input" if os.fspath(path) == "-" else plain(Path(path).name or os.fspath(path) or ".")
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
     """Why, in the words of the system or of the reader, without its paths and advice."""
     if isinstance(error, OSError) and error.errno:
         text = os.strerror(error.errno)
         return text[:1].lower() + text[1:]
-    return _plain(str(error).strip().split("\n")[0], 200) or type(error).__name__
+    return plain(str(error).strip().split("\n")[0], 200) or type(error).__name__

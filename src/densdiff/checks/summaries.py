@@ -1,0 +1,334 @@
+"""Blocks of a table that is too large to be seen whole: what each column of a block holds, and what all of them hold.
+
+A summary of two neighbouring stretches of rows follows from theirs alone, so blocks may be visited in any order, on any
+machine.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.checks.categories import DISTINCT, Levels, codes_of, text_of
+from densdiff.checks.tables import EXACT, Column, Table, absent, missing_values, nearly_numbers, refusal, table_of
+from densdiff.checks.wording import listed, shown, warn
+from densdiff.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+MISSING_LEVEL = "(missing)"
+MOST_LEVELS = 100_000  # a column with more is taken for names of its rows
+_NUMBERS = ("numbers", "booleans")
+_WORDS = ("text", "categories", "booleans")
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """One column of some consecutive rows; moments are those of (value - shift) / 2^exponent."""
+
+    kind: str = ""  # "" while nothing but missing values was seen
+    missing: int = 0
+    first_missing: int = -1
+    row: int = -1  # of the first value
+    first: Any = None
+    low: float = np.inf
+    high: float = -np.inf
+    count: int = 0  # of numbers
+    mean: float = 0.0
+    squares: float = 0.0
+    exponent: int = 0
+    largest: int = 0
+    levels: Mapping[str, int] | None = None  # rows of each, None if there are too many
+
+    def merged(self, other: "ColumnSummary", where: str) -> "ColumnSummary":
+        """Of these rows and the ones after them."""
+        exponent = max(self.exponent, other.exponent) if self.count and other.count else self._exponent(other)
+        (mean, squares), (mean_2, squares_2) = self._moments(exponent), other._moments(exponent)
+        count = self.count + other.count
+        apart = mean_2 - mean
+        known = self if self.kind else other
+        return ColumnSummary(
+            kind=_common(self, other, where),
+            missing=self.missing + other.missing,
+            first_missing=self.first_missing if self.first_missing >= 0 else other.first_missing,
+            row=known.row,
+            first=known.first,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            count=count,
+            mean=mean + apart * (other.count / count) if count else 0.0,
+            squares=squares + squares_2 + apart**2 * (self.count * (other.count / count)) if count else 0.0,
+            exponent=exponent,
+            largest=max(self.largest, other.largest),
+            levels=_together(self.levels, other.levels),
+        )
+
+    def _exponent(self, other: "ColumnSummary") -> int:
+        return self.exponent if self.count else other.exponent
+
+    def _moments(self, exponent: int) -> tuple[float, float]:
+        by = self.exponent - exponent
+        return float(np.ldexp(self.mean, by)), float(np.ldexp(self.squares, 2 * by))
+
+
+def _common(a: ColumnSummary, b: ColumnSummary, where: str) -> str:
+    """What a column holds whose parts hold these."""
+    if not (a.kind and b.kind) or a.kind == b.kind:
+        return a.kind or b.kind
+    for kinds, name in ((_NUMBERS, "numbers"), (_WORDS, "text")):
+        if a.kind in kinds and b.kind in kinds:
+            return name
+    early, late = sorted((a, b), key=lambda each: each.row)
+    held = f"{early.kind}, first {shown(early.first)} at row {early.row}, and {late.kind}, {shown(late.first)}"
+    raise InputError(f"{where} holds {held} at row {late.row}; a column holds one kind")
+
+
+def _together(a: Mapping[str, int] | None, b: Mapping[str, int] | None) -> Mapping[str, int] | None:
+    if a is None or b is None:
+        return None
+    found = Counter(a) + Counter(b)
+    return None if len(found) > MOST_LEVELS else found
+
+
+@dataclass(frozen=True)
+class Summary:
+    """All columns of some consecutive rows."""
+
+    where: str
+    names: tuple[str, ...]
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+
+    def merged(self, other: "Summary") -> "Summary":
+        """Of these rows and the ones after them."""
+        labels = (f"column {shown(name)} of {self.where}" for name in self.names)
+        columns = (a.merged(b, label) for a, b, label in zip(self.columns, other.columns, labels, strict=True))
+        return Summary(self.where, self.names, self.rows + other.rows, tuple(columns))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How blocks of one source become rows of numbers; ``levels`` says which columns become codes."""
+
+    where: str
+    names: tuple[str, ...]
+    named: bool  # whether blocks have names of their own
+    shift: tuple[float, ...] = ()  # near the numbers of each column
+    levels: tuple[Levels, ...] = ()
+
+    def table(self, block: Any) -> Table:
+        """The columns of a block, in the order of ``names``."""
+        table = table_of(block, self.where)
+        if self.named:
+            if lacking := [name for name in self.names if name not in (table.names or ())]:
+                raise InputError(f"a block of {self.where} lacks {listed(lacking)}; all blocks need the same columns")
+            table = table.select(self.names)
+        elif len(table.columns) != len(self.names):
+            widths = f"{len(self.names)} columns and a later one {len(table.columns)}"
+            raise InputError(f"the first block of {self.where} has {widths}; all blocks need the same columns")
+        return table
+
+    def whole_rows(self, block: Any) -> dict[str, npt.NDArray[Any]]:
+        """The columns of a block by name, without the rows that lack a value in any of them."""
+        table = self.table(block)
+        whole = ~np.logical_or.reduce([missing_values(column) for column in table.columns])
+        return {name: column.values[whole] for name, column in zip(self.names, table.columns, strict=True)}
+
+    def summary(self, block: Any, start: int) -> Summary:
+        """What a block holds whose first row has the number ``start``."""
+        table = self.table(block)
+        shifts = self.shift or (0.0,) * len(self.names)
+        columns = (
+            _summed(column, shift, start, f"column {shown(name)} of {self.where}")
+            for column, shift, name in zip(table.columns, shifts, self.names, strict=True)
+        )
+        return Summary(self.where, self.names, table.shape[0], tuple(columns))
+
+    def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
+        """Numbers, and codes of levels, of a block whose first row has the number ``start``, (k, d)."""
+        chosen = range(len(self.names)) if columns is None else columns
+        reading = self if columns is None else self.only(columns)
+        table = reading.table(block)
+        found = np.empty((table.shape[0], len(chosen)), order="F")
+        for j, k in enumerate(chosen):
+            column = table.columns[k if reading is self else j]
+            of = self.levels[k] if self.levels else None
+            if of is None and column.kind not in _NUMBERS:
+                raise _refused(column, column.row, start, f"column {shown(self.names[k])} of {self.where}")
+            found[:, j] = column.values if of is None else _codes(column, of)
+        return found
+
+    def only(self, columns: Sequence[int]) -> "Reading":
+        """Of some columns; blocks without names keep all of theirs."""
+        if not self.named:
+            return self
+        names = tuple(self.names[k] for k in columns)
+        levels = tuple(self.levels[k] for k in columns) if self.levels else ()
+        return replace(self, names=names, levels=levels, shift=())
+
+
+def reading(first: Any, where: str) -> Reading:
+    """How to read a source whose first block is this one."""
+    table = table_of(first, where)
+    names = table.names or tuple(f"x{j}" for j in range(len(table.columns)))
+    shifts = [_middle(column) for column in table.columns]
+    return Reading(where, names, bool(table.names) and len(table.shape) == 2, tuple(shifts))
+
+
+def _middle(column: Column) -> float:
+    """A number amid the finite ones of a column, 0 if it has none."""
+    if column.kind not in _NUMBERS:
+        return 0.0
+    values = np.asarray(column.values, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    return float(values.min() / 2 + values.max() / 2) if len(values) else 0.0
+
+
+def _summed(column: Column, shift: float, start: int, label: str) -> ColumnSummary:
+    missing = missing_values(column)
+    lost = int(missing.sum())
+    about = ColumnSummary(missing=lost, first_missing=start + int(missing.argmax()) if lost else -1, levels={})
+    if lost == len(missing):
+        return about
+    row = int((~missing).argmax())
+    about = replace(about, kind=column.kind, row=start + row, first=column.values[row], largest=column.largest)
+    if column.kind in _WORDS:
+        values = column.values[~missing].tolist() if lost else column.values.tolist()
+        if column.kind == "booleans":
+            values = [bool(value) for value in values]
+        counts: Counter[str] = Counter()
+        for value, count in Counter(values).items():
+            counts[text_of(value)] += count
+        about = replace(about, levels=counts if len(counts) <= MOST_LEVELS else None)
+    if column.kind not in _NUMBERS:
+        if column.kind not in _WORDS:
+            raise _refused(column, row, start, label)
+        return about
+    values = np.asarray(column.values, dtype=np.float64)
+    values = values[~missing] if lost else values
+    low, high = float(values.min()), float(values.max())
+    if not np.isfinite([low, high]).all():
+        bad = int(np.isinf(np.asarray(column.values, dtype=np.float64)).argmax())
+        found = f"{shown(float(column.values[bad]))} at row {start + bad}"
+        raise InputError(f"{label}: an infinite value, {found}; drop or correct those rows first")
+    exponent = int(np.frexp(max(abs(low - shift), abs(high - shift)) or 1.0)[1])
+    half = exponent // 2  # in two factors, each of which is a normal double
+    with np.errstate(under="ignore"):
+        inner = (values - shift) * np.ldexp(1.0, -half) * np.ldexp(1.0, half - exponent)
+        mean = float(inner.mean())
+        squares = float(np.square(inner - mean).sum())
+    return replace(about, low=low, high=high, count=len(values), mean=mean, squares=squares, exponent=exponent)
+
+
+def _refused(column: Column, row: int, start: int, label: str) -> InputError:
+    return InputError(refusal(replace(column, row=row), label, "").replace(f"row {row}", f"row {start + row}"))
+
+
+def _codes(column: Column, levels: Sequence[str]) -> FloatArray:
+    values = column.values
+    if column.kind == "booleans":
+        values = values.astype(bool) if values.dtype.kind != "f" else _truths(values)
+    codes = codes_of(values, levels)
+    if MISSING_LEVEL in levels:
+        codes[missing_values(column)] = levels.index(MISSING_LEVEL)
+    return codes
+
+
+def _truths(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Booleans that came as floats, because some are missing."""
+    found = values.astype(object)
+    for i, value in enumerate(values):
+        found[i] = None if absent(value) else bool(value)
+    return found
+
+
+def kind_of_source(value: Any, where: str) -> str:
+    """ "dask" or "blocks" for what is read in pieces, "" for what is in memory; what can be read only once is refused.
+
+    Examples
+    --------
+    >>> kind_of_source([[1.0], [2.0]], "X"), kind_of_source([np.zeros((5, 2)), np.ones((5, 2))], "X")
+    ('', 'blocks')
+    """
+    if type(value).__module__.partition(".")[0] in ("dask", "dask_expr"):
+        return "dask"
+    if hasattr(value, "__next__"):
+        cure = "pass a list of blocks, or an object whose __iter__ begins anew each time"
+        raise InputError(f"{where} is a {type(value).__name__}, which can be read only once; {cure}")
+    if isinstance(value, (list, tuple)):
+        return "blocks" if value and all(len(getattr(each, "shape", ())) == 2 for each in value) else ""
+    known = (str, bytes, range, set, frozenset, Mapping)
+    frames = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "column_names", "toarray")
+    if isinstance(value, known) or not hasattr(value, "__iter__") or any(hasattr(value, name) for name in frames):
+        return ""
+    return "blocks"
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of two sources are, once both were looked through."""
+
+    names: tuple[str, ...]
+    levels: tuple[Levels, ...]  # empty if all are numbers
+    places: tuple[int, ...]  # among the names of the readings
+    left_out: tuple[str, ...]  # which tell rows and nothing else
+
+
+def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, notes: list[str]) -> Columns:
+    """Kinds and pooled levels of matched columns, or why one of them cannot be used; missing values are not judged."""
+    kept: list[tuple[str, Levels, int]] = []
+    telling = []
+    for j, (name, *parts) in enumerate(zip(names, *(each.columns for each in both), strict=True)):
+        labels = [f"column {shown(name)} of {each.where}" for each in both]
+        kinds = {part.kind for part in parts if part.kind}
+        if not kinds <= set(_NUMBERS) and not kinds <= set(_WORDS):
+            held = "; ".join(f"{label} holds {part.kind}" for label, part in zip(labels, parts, strict=True))
+            raise InputError(f"{held}; both need the same kind of values")
+        words = kinds <= set(_WORDS) and bool(kinds) and (categories or kinds != {"booleans"})
+        if not words:
+            for label, part in zip(labels, parts, strict=True):
+                if part.largest > EXACT:
+                    text = f"integers up to {part.largest} are beyond 2**53, where float64 skips whole numbers"
+                    warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+            kept.append((name, None, j))
+            continue
+        for label, part in zip(labels, parts, strict=True):
+            _refuse_words(part, label, categories)
+        found = _together(parts[0].levels, parts[1].levels)
+        if found is None or len(found) > max(2.0, DISTINCT * sum(part_rows(part) for part in parts)):
+            telling.append(name)
+        else:
+            kept.append((name, tuple(sorted(found)), j))
+    if telling:
+        what = f"almost every row has a level of its own, which says nothing about others: {listed(telling)}"
+        if not kept:
+            raise InputError(f"no column is left; {what}")
+        warn(f"left out because {what}", notes)
+    levels = tuple(of for _, of, _ in kept)
+    places = tuple(j for _, _, j in kept)
+    return Columns(tuple(name for name, _, _ in kept), levels if any(levels) else (), places, tuple(telling))
+
+
+def part_rows(part: ColumnSummary) -> int:
+    """Rows of a column of words that have a level."""
+    return sum((part.levels or {}).values())
+
+
+def _refuse_words(part: ColumnSummary, label: str, categories: bool) -> None:
+    if part.kind != "text" and categories:
+        return
+    texts = np.array(list(part.levels or (str(part.first),)), dtype=object)
+    if not categories or nearly_numbers(texts):
+        raise InputError(refusal(Column(texts, part.kind), label, ""))
+
+
+def refuse_missing(both: Sequence[Summary], cure: str) -> None:
+    """An error that names the first column with missing values, how many, and the first row."""
+    for each in both:
+        for name, part in zip(each.names, each.columns, strict=True):
+            if part.missing:
+                count = f"{part.missing} missing value{'s' * (part.missing > 1)}"
+                first = f"{'first ' * (part.missing > 1)}at row {part.first_missing}"
+                raise InputError(f"column {shown(name)} of {each.where}: {count}, {first}; {cure}")

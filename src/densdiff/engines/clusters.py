@@ -1,0 +1,120 @@
+"""Dask arrays and data frames as sources of blocks: the only place that imports Dask.
+
+The task of a block runs where the block is; answers are merged in a tree, a few at a time, and only the last one comes
+to the driver. A worker that dies is replaced by Dask, which does its blocks again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+from densdiff.engines.sources import length
+from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
+
+T = TypeVar("T")
+_MERGED = 8  # answers at a time
+_HEAD_ROWS = 1000
+
+
+def _dask() -> Any:
+    try:
+        return import_module("dask")
+    except ImportError as error:
+        raise MissingExtraError('Dask collections need dask: pip install "densdiff[dask]"') from error
+
+
+@dataclass
+class DaskSource:
+    """The row blocks of a Dask array, data frame or series, each changed by ``change`` first."""
+
+    where: str
+    data: Any
+    change: Callable[[Any], Any] | None = None
+
+    @property
+    def rows(self) -> int:
+        return int(sum(self.lengths))
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Rows of each block; asked of the workers where Dask does not know."""
+        chunks = getattr(self.data, "chunks", None)
+        if chunks is not None and self.change is None and not any(np.isnan(chunks[0])):
+            return [int(rows) for rows in chunks[0]]
+        dask = _dask()
+        return [int(rows) for rows in self._computed(*[dask.delayed(length)(block) for block in self._blocks(None)])]
+
+    def changed(self, change: Callable[[Any], Any]) -> "DaskSource":
+        """The same blocks, each changed, which may leave out rows."""
+        return DaskSource(self.where, self.data, change)
+
+    def _blocks(self, columns: list[str] | None) -> list[Any]:
+        """One delayed object for each block of rows."""
+        data = self.data
+        if hasattr(data, "to_dask_array"):  # a data frame or series
+            own = None if getattr(data, "ndim", 2) == 1 else list(data.columns)
+            if columns is not None and own is not None and self.change is None and all(map(own.__contains__, columns)):
+                data = data[columns]
+            blocks = data.to_delayed()
+        else:
+            blocks = (data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel().tolist()
+        return blocks if self.change is None else [_dask().delayed(self.change, pure=False)(block) for block in blocks]
+
+    def head(self) -> Any:
+        """Some rows of the first block that has any."""
+        k = next((k for k, rows in enumerate(self.lengths) if rows), None)
+        if k is None:
+            raise InputError(f"{self.where} has 0 data rows")
+        return self._computed(_dask().delayed(_first_rows)(self._blocks(None)[k]))[0]
+
+    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+        """The task on the workers, the answers merged there."""
+        dask = _dask()
+        starts = np.cumsum([0, *self.lengths]).tolist()
+        work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
+        how = dask.delayed(merge, pure=False, traverse=False)
+        parts = [
+            work(block, start)
+            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=False)
+            if rows
+        ]
+        if not parts:
+            raise InputError(f"{self.where} has 0 data rows")
+        while len(parts) > 1:
+            parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
+        found: T = self._computed(parts[0])[0]
+        return found
+
+    def _computed(self, *parts: Any) -> Any:
+        try:
+            return _dask().compute(*parts)
+        except DensDiffError:
+            raise
+        except Exception as error:
+            if type(error).__name__ not in ("KilledWorker", "MemoryError"):
+                raise
+            raise NumericalError(self._advice()) from error
+
+    def _advice(self) -> str:
+        block = max(self.__dict__.get("lengths", [0]))
+        width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
+        size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
+        cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
+        return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
+
+
+def _first_rows(block: Any) -> Any:
+    if isinstance(block, dict):
+        return {name: values[:_HEAD_ROWS] for name, values in block.items()}
+    return block.iloc[:_HEAD_ROWS] if hasattr(block, "iloc") else block[:_HEAD_ROWS]
+
+
+def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    found = parts[0]
+    for part in parts[1:]:
+        found = merge(found, part)
+    return found

@@ -1,0 +1,94 @@
+"""Rows on grids, whether they are in memory or not: the axes, spline counts of groups, and counts in cells."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from densdiff.core import grid, resample
+from densdiff.core.grid import Axis
+from densdiff.core.resample import CellCounts, Cells
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import Dealt, IntArray
+from densdiff.engines.rows import Rows, ends_of, groups_at, total, weights_at
+
+_MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
+
+
+def plan(
+    samples: Sequence[FloatArray | Rows], sigmas: FloatArray, lam: float, n_groups: int
+) -> tuple[list[Axis], float]:
+    """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
+    d = samples[0].shape[1]
+    spacing, longest = grid.finest_spacing(sigmas, d, n_groups)
+    gap = grid.reach(float(sigmas.max()), lam, d)
+    ends = [ends_of(rows) for rows in samples]
+    low, high = np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0)
+    axes = [
+        grid.make_axis(
+            float(low[a]),
+            float(high[a]),
+            gap,
+            longest,
+            partial(_occupied, samples, a, float(low[a])),
+            partial(_middle, samples, a),
+        )
+        for a in range(d)
+    ]
+    return axes, grid.refined_spacing(spacing, axes, sigmas, n_groups)
+
+
+def _occupied(samples: Sequence[FloatArray | Rows], column: int, low: float, cell: float) -> FloatArray:
+    return np.unique(np.concatenate([total(rows, partial(_cells, column, low, cell), np.union1d) for rows in samples]))
+
+
+def _cells(column: int, low: float, cell: float, rows: FloatArray, start: int) -> FloatArray:
+    return np.unique(np.floor((rows[:, column] - low) / cell))
+
+
+def _middle(samples: Sequence[FloatArray | Rows], column: int) -> float:
+    """The median of both, from rows evenly spaced over each; a sample counts with its number of rows."""
+    steps = [-(-len(rows) // _MEDIAN_ROWS) for rows in samples]
+    parts = [rows[::step][:, column] for rows, step in zip(samples, steps, strict=True)]
+    values, weights = np.concatenate(parts), np.repeat(steps, [len(part) for part in parts])
+    order = np.argsort(values, kind="stable")
+    below = np.cumsum(weights[order])
+    return float(values[order][np.searchsorted(below, below[-1] / 2)])
+
+
+def spread(
+    rows: FloatArray | Rows,
+    omega: FloatArray,
+    groups: IntArray | Dealt,
+    n_groups: int,
+    axes: list[Axis],
+    spacing: float,
+) -> tuple[FloatArray, int]:
+    """Counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the number of rows too far out."""
+    weights = float(omega[0]) if omega.strides == (0,) else omega
+    return total(rows, partial(_spread, weights, groups, n_groups, axes, spacing))
+
+
+def _spread(
+    omega: FloatArray | float,
+    groups: IntArray | Dealt,
+    n_groups: int,
+    axes: list[Axis],
+    spacing: float,
+    rows: FloatArray,
+    start: int,
+) -> tuple[FloatArray, int]:
+    k = len(rows)
+    weights = np.broadcast_to(omega, k) if isinstance(omega, float) else weights_at(omega, start, k)
+    return grid.spread(rows, weights, groups_at(groups, start, k), n_groups, axes, spacing)
+
+
+def occupied_cells(samples: Sequence[FloatArray | Rows], axes: list[Axis], spacing: float) -> Cells:
+    """Both samples as counts in cells."""
+    x, y = (total(rows, partial(_counted, axes, spacing), CellCounts.merged) for rows in samples)
+    return resample.occupied_cells(x, y, axes, spacing)
+
+
+def _counted(axes: list[Axis], spacing: float, rows: FloatArray, start: int) -> CellCounts:
+    size = int(np.prod(resample.cells_shape(axes, spacing)))
+    return CellCounts.of(resample.cells_of(rows, axes, spacing), size)

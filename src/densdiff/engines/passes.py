@@ -1,0 +1,129 @@
+"""Passes over sources: several computations that need one at the same time share it.
+
+A pass over ten million rows costs as much for one column as for twenty. `side_by_side` runs the computations of many
+columns as if each were alone; where all of them wait for a pass, one pass serves them all.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from densdiff.engines.sources import Source
+
+S = TypeVar("S")
+T = TypeVar("T")
+_here = threading.local()
+
+
+@dataclass
+class _Request:
+    source: Source
+    task: Callable[[Any, int], Any]
+    merge: Callable[[Any, Any], Any]
+    columns: list[str] | None
+    answer: Any = None
+    error: BaseException | None = None
+    done: bool = False
+
+
+@dataclass
+class _Board:
+    """What the computations wait for, and how many of them still run."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    running: int = 0
+    waiting: list[_Request] = field(default_factory=list)
+
+    def ask(self, request: _Request) -> Any:
+        with self.changed:
+            self.waiting.append(request)
+            self.running -= 1
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: request.done)
+        if request.error is not None:
+            raise request.error
+        return request.answer
+
+    def serve(self) -> bool:
+        """One pass over each source that is waited for, once nobody runs; False when all are done."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.running == 0)
+            requests, self.waiting = self.waiting, []
+        if not requests:
+            return False
+        for source in {id(request.source): request.source for request in requests}.values():
+            _serve(source, [request for request in requests if request.source is source])
+        with self.changed:
+            self.running += len(requests)
+            for request in requests:
+                request.done = True
+            self.changed.notify_all()
+        return True
+
+
+def ask(source: Source, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+    """A task on every block of a source, the answers merged in order; ``columns`` are the ones it needs, None all."""
+    board: _Board | None = getattr(_here, "board", None)
+    if board is None:
+        return source.run(task, merge, columns)
+    found: T = board.ask(_Request(source, task, merge, columns))
+    return found
+
+
+def _serve(source: Source, requests: list[_Request]) -> None:
+    needed = [request.columns for request in requests]
+    every = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
+    tasks, merges = [request.task for request in requests], [request.merge for request in requests]
+    try:
+        answers = source.run(_Each(tasks), _Merge(merges), every)
+        for request, answer in zip(requests, answers, strict=True):
+            request.answer = answer
+    except BaseException as error:
+        for request in requests:
+            request.error = error
+
+
+@dataclass(frozen=True)
+class _Each:
+    tasks: list[Callable[[Any, int], Any]]
+
+    def __call__(self, block: Any, start: int) -> list[Any]:
+        return [task(block, start) for task in self.tasks]
+
+
+@dataclass(frozen=True)
+class _Merge:
+    merges: list[Callable[[Any, Any], Any]]
+
+    def __call__(self, a: list[Any], b: list[Any]) -> list[Any]:
+        return [merge(x, y) for merge, x, y in zip(self.merges, a, b, strict=True)]
+
+
+def side_by_side(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+    """The function of each item, in threads that share their passes; the first error is raised once all have ended."""
+    board = _Board(running=len(items))
+    found: list[Any] = [None] * len(items)
+    errors: list[BaseException] = []
+
+    def work(k: int) -> None:
+        _here.board = board
+        try:
+            found[k] = function(items[k])
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            with board.changed:
+                board.running -= 1
+                board.changed.notify_all()
+
+    threads = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(len(items))]
+    for thread in threads:
+        thread.start()
+    while board.serve():
+        pass
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return found

@@ -1,0 +1,121 @@
+"""Where blocks of rows come from: files, anything that can be iterated again and again, and Dask collections.
+
+A pass over a source runs a task on every block and merges the answers in the order of the blocks, so that the answer
+depends neither on the number of threads nor on the order in which blocks are done.
+"""
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from densdiff.engines.pairs import cores
+from densdiff.errors import InputError
+from densdiff.files.blocks import FileBlocks
+
+T = TypeVar("T")
+_PATIENCE = 1.0  # seconds before a pass says how far it is
+
+
+class Source(Protocol):
+    """Blocks of consecutive rows; ``rows`` is None while only a pass can tell their number."""
+
+    @property
+    def rows(self) -> int | None: ...
+
+    def head(self) -> Any:
+        """The first block that has rows, or a part of it."""
+
+    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+        """The task of every block and the number of its first row, merged; None for all columns."""
+
+    def changed(self, change: Callable[[Any], Any]) -> "Source":
+        """The same blocks, each changed, which may leave out rows."""
+
+
+@dataclass
+class BlockSource:
+    """Blocks of a file, or of any object whose iteration can begin anew, each changed by ``change`` first."""
+
+    where: str
+    blocks: FileBlocks | Iterable[Any]
+    rows: int | None = None
+    change: Callable[[Any], Any] | None = None
+
+    def head(self) -> Any:
+        """The first block that has rows."""
+        found = next((block for block in self._iterated(None) if length(block)), None)
+        if found is None:
+            raise InputError(f"{self.where} has 0 data rows")
+        return found
+
+    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+        """On all cores, at most a few blocks at a time."""
+        pending: deque[Any] = deque()
+        found: Any = None
+        start, empty = 0, True
+        with ThreadPoolExecutor(cores()) as pool, Progress(self.where, self.rows) as progress:
+            for block in self._iterated(columns):
+                if not (rows := length(block)):
+                    continue
+                pending.append(pool.submit(task, block, start))
+                start += rows
+                if len(pending) > cores():
+                    found, empty = _merged(found, pending.popleft().result(), merge, empty), False
+                    progress.at(start)
+            while pending:
+                found, empty = _merged(found, pending.popleft().result(), merge, empty), False
+        if self.rows is not None and start != self.rows:
+            raise InputError(f"{self.where} gave {start} rows after {self.rows}; it must give the same rows each time")
+        if empty:
+            raise InputError(f"{self.where} has 0 data rows")
+        self.rows = start
+        return found  # type: ignore[no-any-return]
+
+    def changed(self, change: Callable[[Any], Any]) -> "BlockSource":
+        """The same blocks, each changed, which may leave out rows."""
+        return BlockSource(self.where, self.blocks, None, change)
+
+    def _iterated(self, columns: list[str] | None) -> Iterator[Any]:
+        if self.change is not None:
+            return map(self.change, self.blocks)
+        return self.blocks.blocks(columns) if isinstance(self.blocks, FileBlocks) else iter(self.blocks)
+
+
+def _merged(found: Any, more: Any, merge: Callable[[Any, Any], Any], empty: bool) -> Any:
+    return more if empty else merge(found, more)
+
+
+def length(block: Any) -> int:
+    """How many rows; a mapping has columns, each as long as the block."""
+    if isinstance(block, Mapping):
+        return len(next(iter(block.values()), ()))
+    return len(block) if hasattr(block, "__len__") else 0
+
+
+class Progress:
+    """How far a pass is, on standard error, if that is a terminal and it takes long."""
+
+    def __init__(self, what: str, rows: int | None) -> None:
+        self.what, self.rows, self.last, self.said = what, rows, time.monotonic(), False
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def at(self, done: int) -> None:
+        """Say so every second."""
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self.last < _PATIENCE:
+            return
+        self.last, self.said = now, True
+        part = f"{100 * done // self.rows} %" if self.rows else f"{done} rows"
+        sys.stderr.write(f"\r\x1b[K{self.what}: {part}")
+        sys.stderr.flush()
+
+    def __exit__(self, *_: object) -> None:
+        if self.said:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
