@@ -4,7 +4,7 @@ Arrays, lists and data frames become float64 matrices with column names, or an I
 is and what to do. Nothing is estimated here.
 """
 
-from densdiff.checks.compared import Compared, compared
+from densdiff.checks.compared import Compared, chosen_columns, compared
 from densdiff.checks.parameters import (
     blocks,
     choice,
@@ -30,6 +30,7 @@ __all__ = [
     "came",
     "centers",
     "choice",
+    "chosen_columns",
     "compared",
     "estimator",
     "flag",

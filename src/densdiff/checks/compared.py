@@ -33,6 +33,11 @@ class Compared:
     sizes: tuple[int, int]  # rows given
     notes: tuple[str, ...]
 
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Rows that are compared."""
+        return self.a.shape[0], self.b.shape[0]
+
     def column(self, j: int) -> tuple[FloatArray, FloatArray]:
         """One column of both tables."""
         x, y = (np.asarray(table.columns[j].values, dtype=np.float64) for table in (self.a, self.b))
@@ -66,7 +71,7 @@ def compared(
             rows = f"{table.shape[0]} data row{'s' * (not table.shape[0])}"
             raise InputError(f"{table.where} has {rows}; each table needs at least 2")
     if columns is not None:
-        given = _chosen(given[0], columns), _chosen(given[1], columns)
+        given = chosen_columns(given[0], columns), chosen_columns(given[1], columns)
     names, a, b = matched(*given, notes)
     a, b = _with_truths(a), _with_truths(b)
     left_out = (
@@ -99,7 +104,7 @@ def compared(
     return Compared(names, levels, a, b, tuple(left_out), found, sizes, tuple(notes))
 
 
-def _chosen(table: Table, columns: Sequence[str]) -> Table:
+def chosen_columns(table: Table, columns: Sequence[str]) -> Table:
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
         raise InputError(f"columns must be a list of names; got {came(columns)}")
     columns = list(columns)

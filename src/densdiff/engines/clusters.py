@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from densdiff.engines.sources import length
+from densdiff.engines.sources import Change, length
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 
 T = TypeVar("T")
@@ -29,11 +29,11 @@ def _dask() -> Any:
 
 @dataclass
 class DaskSource:
-    """The row blocks of a Dask array, data frame or series, each changed by ``change`` first."""
+    """The row blocks of a Dask array, data frame or series; ``change`` makes others of them."""
 
     where: str
     data: Any
-    change: Callable[[Any], Any] | None = None
+    change: Change | None = None
 
     @property
     def rows(self) -> int:
@@ -42,27 +42,41 @@ class DaskSource:
     @cached_property
     def lengths(self) -> list[int]:
         """Rows of each block; asked of the workers where Dask does not know."""
-        chunks = getattr(self.data, "chunks", None)
-        if chunks is not None and self.change is None and not any(np.isnan(chunks[0])):
-            return [int(rows) for rows in chunks[0]]
-        dask = _dask()
-        return [int(rows) for rows in self._computed(*[dask.delayed(length)(block) for block in self._blocks(None)])]
+        if self.change is None:
+            return self._given
+        return self._counted(self._blocks(None))
 
-    def changed(self, change: Callable[[Any], Any]) -> "DaskSource":
-        """The same blocks, each changed, which may leave out rows."""
+    @cached_property
+    def _given(self) -> list[int]:
+        """Rows of the blocks before they are changed."""
+        chunks = getattr(self.data, "chunks", None)
+        if chunks is not None and not any(np.isnan(chunks[0])):
+            return [int(rows) for rows in chunks[0]]
+        return self._counted(self._delayed(None))
+
+    def _counted(self, blocks: list[Any]) -> list[int]:
+        count = _dask().delayed(length)
+        return [int(rows) for rows in self._computed(*map(count, blocks))]
+
+    def changed(self, change: Change) -> "DaskSource":
+        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
         return DaskSource(self.where, self.data, change)
 
     def _blocks(self, columns: list[str] | None) -> list[Any]:
+        if self.change is None:
+            return self._delayed(columns)
+        change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._given]).tolist()
+        return [change(block, start) for block, start in zip(self._delayed(None), starts, strict=False)]
+
+    def _delayed(self, columns: list[str] | None) -> list[Any]:
         """One delayed object for each block of rows."""
         data = self.data
         if hasattr(data, "to_dask_array"):  # a data frame or series
             own = None if getattr(data, "ndim", 2) == 1 else list(data.columns)
-            if columns is not None and own is not None and self.change is None and all(map(own.__contains__, columns)):
+            if columns is not None and own is not None and all(map(own.__contains__, columns)):
                 data = data[columns]
-            blocks = data.to_delayed()
-        else:
-            blocks = (data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel().tolist()
-        return blocks if self.change is None else [_dask().delayed(self.change, pure=False)(block) for block in blocks]
+            return list(data.to_delayed())
+        return list((data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel())
 
     def head(self) -> Any:
         """Some rows of the first block that has any."""

@@ -147,15 +147,25 @@ def looked_through(
     categories: bool,
     wanted: Wanted,
     where: tuple[str, str] = ("X", "Y"),
+    *,
+    chosen: Sequence[str] | None = None,
+    known: list[str] | None = None,
 ) -> Looked:
-    """Both sources matched by their first blocks, then read to the end; wanted rows are at hand then."""
+    """Both sources matched by their first blocks, then read to the end; wanted rows are at hand then.
+
+    ``chosen`` columns only, if given; all names that either has go to ``known``.
+    """
     x, y = (
         BlockSource(name, [value]) if source is None else source
         for source, value, name in zip(sources, (X, Y), where, strict=True)
     )
     heads = x.head(), y.head()
     tables = [table_of(head, name) for head, name in zip(heads, where, strict=True)]
+    if chosen is not None:
+        tables = [checks.chosen_columns(table, chosen) for table in tables]
     names, *_ = matched(tables[0], tables[1], notes)
+    if known is not None:
+        known += [name for table in tables for name in table.names or ()]
     readings = [_matched(reading(head, name), names) for head, name in zip(heads, where, strict=True)]
     plain = all(column.kind == "numbers" for table in tables for column in table.columns)
     kept = Kept(), Kept()

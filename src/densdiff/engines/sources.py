@@ -17,6 +17,7 @@ from densdiff.errors import InputError
 from densdiff.files.blocks import FileBlocks
 
 T = TypeVar("T")
+Change = Callable[[Any, int], Any]
 _PATIENCE = 1.0  # seconds before a pass says how far it is
 
 
@@ -32,18 +33,18 @@ class Source(Protocol):
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task of every block and the number of its first row, merged; None for all columns."""
 
-    def changed(self, change: Callable[[Any], Any]) -> "Source":
-        """The same blocks, each changed, which may leave out rows."""
+    def changed(self, change: Change) -> "Source":
+        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
 
 
 @dataclass
 class BlockSource:
-    """Blocks of a file, or of any object whose iteration can begin anew, each changed by ``change`` first."""
+    """Blocks of a file, or of any object whose iteration can begin anew; ``change`` makes others of them."""
 
     where: str
     blocks: FileBlocks | Iterable[Any]
     rows: int | None = None
-    change: Callable[[Any], Any] | None = None
+    change: Change | None = None
 
     def head(self) -> Any:
         """The first block that has rows."""
@@ -75,13 +76,19 @@ class BlockSource:
         self.rows = start
         return found  # type: ignore[no-any-return]
 
-    def changed(self, change: Callable[[Any], Any]) -> "BlockSource":
-        """The same blocks, each changed, which may leave out rows."""
+    def changed(self, change: Change) -> "BlockSource":
+        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
         return BlockSource(self.where, self.blocks, None, change)
+
+    def _changed(self, change: Change) -> Iterator[Any]:
+        start = 0
+        for block in self.blocks:
+            yield change(block, start)
+            start += length(block)
 
     def _iterated(self, columns: list[str] | None) -> Iterator[Any]:
         if self.change is not None:
-            return map(self.change, self.blocks)
+            return self._changed(self.change)
         return self.blocks.blocks(columns) if isinstance(self.blocks, FileBlocks) else iter(self.blocks)
 
 

@@ -7,6 +7,7 @@ each. One relabelling of rows serves all columns (Westfall and Young), or each c
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +18,10 @@ from densdiff.core import resample
 from densdiff.core.grid import places_of
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.rows import Rows
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Prepared, prepare
-from densdiff.estimators.statistics import STRONG, CellStatistics, spread_sigmas
+from densdiff.estimators.statistics import MEDIAN_ROWS, STRONG, CellStatistics, sigmas_of
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
 _SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns may take
@@ -47,18 +49,18 @@ class ColumnDistance:
     interval: tuple[float, float]
 
 
-def adjustment(n: int, m: int, permutations: int) -> str:
+def adjustment(n: int, m: int, permutations: int, in_memory: bool = True) -> str:
     """How p-values of columns are adjusted."""
     even = max(n, m) <= _EVEN * min(n, m)
-    return WESTFALL_YOUNG if even and permutations * (n + m) <= _SHARED else HOLM
+    return WESTFALL_YOUNG if in_memory and even and permutations * (n + m) <= _SHARED else HOLM
 
 
 def column_pvalues(
-    columns: list[ColumnCells], n: int, m: int, permutations: int, alpha: float, seed: int
+    columns: list[ColumnCells], sizes: tuple[int, int], how: str, permutations: int, alpha: float, seed: int
 ) -> tuple[FloatArray, FloatArray]:
-    """p-values of all columns and adjusted ones, (d,) each."""
+    """p-values of all columns and adjusted ones, (d,) each; ``how`` is what `adjustment` said."""
     random = np.random.default_rng([seed, 21])
-    if adjustment(n, m, permutations) == HOLM:
+    if how == HOLM:
         least = int(np.ceil(4.0 * len(columns) / alpha))  # else no column could ever reach alpha
         count = max(permutations, min(least, _MOST))
         streams = random.spawn(len(columns))
@@ -69,7 +71,7 @@ def column_pvalues(
         with ThreadPoolExecutor(_WORKERS) as pool:  # the answer does not depend on how many
             found = np.array(list(pool.map(task, columns, streams)))
         return found, resample.holm(found)
-    is_a = np.repeat([True, False], [n, m])
+    is_a = np.repeat([True, False], sizes)
     labels = np.vstack([is_a[None], *resample.relabellings(is_a, None, permutations, random)])
     values = np.column_stack([_largest(column.statistics(_counted(column, labels))) for column in columns])
     return np.array([_pvalue(each) for each in values.T]), resample.step_down(values)
@@ -116,7 +118,7 @@ def number_cells(pair: checks.Pair, seed: int, how: str) -> ColumnCells | None:
     if not pair.varying[0]:
         return None
     data = prepare(pair, standardize=True, folds=2, random_state=seed)
-    models = [(float(sigma), STRONG) for sigma in spread_sigmas(data.pooled_rows, seed)]
+    models = [(float(sigma), STRONG) for sigma in sigmas_of(data.some_pooled(MEDIAN_ROWS))]
     of = CellStatistics(data, models)
     cells = of.cells
     index = np.empty(0, dtype=np.intp) if how == HOLM else _index(data, of)
@@ -148,6 +150,9 @@ def level_cells(pair: checks.Pair, how: str) -> ColumnCells | None:
 
 def level_counts(pair: checks.Pair, j: int = 0) -> CountArray:
     """Rows of each level of a column in both tables, (2, K)."""
+    x, y = cast(Any, pair.x), cast(Any, pair.y)
+    if isinstance(x, Rows):
+        return np.array([rows.counts[j] for rows in (x, y)])
     k = len(pair.levels[j] or ())
     return np.array([np.bincount(part[:, j].astype(np.intp), minlength=k) for part in (pair.x, pair.y)])
 

@@ -90,8 +90,9 @@ def fewer(pair: checks.Pair, seed: int) -> checks.Pair:
 
 def curve(pair: checks.Pair, level: float, seed: int) -> Curve:
     """Of one column of numbers."""
-    model = LSDD(random_state=seed).fit_pair(fewer(pair, seed))
-    points = _points(pair, 0, _POINTS)
+    few = fewer(pair, seed)
+    model = LSDD(random_state=seed).fit_pair(few)
+    points = _points(pair if isinstance(pair.x, np.ndarray) else few, 0, _POINTS)
     band = model.confidence_band(points, level)
     p, q = model.densities(points)
     return Curve(points, p, q, -band.estimate, -band.upper, -band.lower)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -10,24 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from densdiff import checks, files
+from densdiff import checks
 from densdiff.core import regions as core_regions
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
 from densdiff.core.scaling import FloatArray
+from densdiff.engines import inputs
+from densdiff.engines.passes import side_by_side
+from densdiff.engines.tables import LargeTables, compared
 from densdiff.errors import DensDiffWarning, InputError
 from densdiff.estimators import columns as single
 from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.prepared import wanted_rows
+from densdiff.estimators.profiles import ROWS as PICTURED_ROWS
 from densdiff.estimators.profiles import Curve, Map, Shares, curve, map_of, shares
 from densdiff.estimators.results import DistanceResult, Receipt
 from densdiff.questions.two_sample import TwoSampleResult, pair_test
 from densdiff.questions.wording import condition_text, effect_word, levels_moved, number_moved, percent
 
+Both = checks.Compared | LargeTables
 _LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRED = 100  # columns among which pairs are sought
 _ALIKE = 0.1  # measures of dependence that tell no difference
 _PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
+_AT_ONCE = 16  # columns of large tables that share their passes
 _SHOWN = 10  # columns, pairs and regions in the text
 
 
@@ -265,15 +273,30 @@ def compare(
     min_effect = _effect(min_effect)
     checks.whole(n_permutations, "n_permutations", 1)
     names = _where(A, "A"), _where(B, "B")
-    a, b = (files.table(table) if files.is_path(table) else table for table in (A, B))
-    both = checks.compared(a, b, columns, missing, names)
+    a, b = inputs.read(A), inputs.read(B)
     seed = checks.seed(random_state)
+    sources = inputs.source_of(a, names[0]), inputs.source_of(b, names[1])
+    both: Both
+    if sources == (None, None):
+        both = checks.compared(a, b, columns, missing, names)
+    else:
+        both = compared(a, b, sources, columns, missing, names, partial(_wanted, seed))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DensDiffWarning)
         found = _compared(both, alpha, min_effect, n_permutations, seed)
     for text in dict.fromkeys(str(each.message) for each in caught):
         checks.warn(text)
     return found
+
+
+def _wanted(seed: int, n: int, m: int) -> tuple[Any, Any]:
+    """Rows of large tables to have at hand: of fits, of pictures, and those that all columns are looked at together by."""
+    found = wanted_rows(seed, LSDD().n_centers, n, m)
+    more = [
+        [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
+    ]
+    x, y = (np.unique(np.concatenate([index, *others])) for index, others in zip(found, more, strict=True))
+    return x, y
 
 
 def _where(table: Any, name: str) -> str:
@@ -286,7 +309,7 @@ def _effect(value: Any) -> float:
     return float(value)
 
 
-def _compared(both: checks.Compared, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
+def _compared(both: Both, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
     d, numeric = len(both.names), not any(both.levels)
     every = sum(both.sizes)
     pair, notes = _some_rows(
@@ -302,6 +325,8 @@ def _compared(both: checks.Compared, alpha: float, min_effect: float, permutatio
     found, how = _columns(once, alpha, permutations, seed)
     if once is not both:
         joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
+    if not isinstance(joint.x, np.ndarray):
+        joint, _ = _some_rows(both, seed, _JOINT_ROWS, "")
     rows = _rows_of(joint)
     place = {name: j for j, name in enumerate(both.names)}
     chosen = sorted(place[column.name] for column in found[:_PAIRED])
@@ -333,44 +358,50 @@ def _compared(both: checks.Compared, alpha: float, min_effect: float, permutatio
     )
 
 
-def _some_rows(both: checks.Compared, seed: int, most: int, what: str) -> tuple[checks.Pair, list[str]]:
+def _some_rows(both: Both, seed: int, most: int, what: str) -> tuple[checks.Pair, list[str]]:
     """At most so many rows of each table, the same ones of two that are the same."""
-    sizes = both.a.shape[0], both.b.shape[0]
-    if max(sizes) <= most:
+    sizes = both.rows
+    whole = max(sizes) <= most
+    if whole and (most > _JOINT_ROWS or isinstance(both, checks.Compared)):
         return both.pair(), []
     of_a, of_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
-    return both.pair(of_a, of_b), [f"{what} is of {len(of_a)} and {len(of_b)} rows drawn at random"]
+    note = [] if whole else [f"{what} is of {len(of_a)} and {len(of_b)} rows drawn at random"]
+    return both.pair(of_a, of_b), note
 
 
-def _distinct(both: checks.Compared, copies: int) -> checks.Compared:
+def _distinct(both: Both, copies: int) -> Both:
     """Without copies of whole rows, if all rows occur equally often."""
-    if copies == 1:
+    if copies == 1 or not isinstance(both, checks.Compared):
         return both
     pair = both.pair()
     firsts = (np.sort(np.unique(rows, axis=0, return_index=True)[1]) for rows in (pair.x, pair.y))
     return both.some(*firsts)
 
 
-def _columns(both: checks.Compared, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
-    d, (n, m) = len(both.names), (both.a.shape[0], both.b.shape[0])
-    cells, distances, moved = [], [], []
-    how = single.adjustment(n, m, permutations)
-    for j in range(d):
+def _columns(both: Both, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
+    d, in_memory = len(both.names), isinstance(both, checks.Compared)
+    how = single.adjustment(*both.rows, permutations, in_memory)
+
+    def looked_at(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
         pair = replace(both.single(j), copies=1)
         of = pair.levels[0] if pair.levels else None
-        if of is None:
-            cells.append(single.number_cells(pair, seed, how))
-            distances.append(single.number_distance(pair, _LEVEL, seed))
-            moved.append(number_moved(pair.x[:, 0], pair.y[:, 0]))
-        else:
-            cells.append(single.level_cells(pair, how))
-            distances.append(single.level_distance(pair, _LEVEL))
-            moved.append(levels_moved(of, *single.level_counts(pair)))
+        if of is not None:
+            found = single.level_cells(pair, how), single.level_distance(pair, _LEVEL)
+            return *found, levels_moved(of, *single.level_counts(pair))
+        x, y = (pair.x[:, 0], pair.y[:, 0]) if in_memory else (pair.x, pair.y)
+        return single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed), number_moved(x, y)
+
+    if in_memory:
+        looked = [looked_at(j) for j in range(d)]
+    else:
+        batches = [range(first, min(first + _AT_ONCE, d)) for first in range(0, d, _AT_ONCE)]
+        looked = [each for batch in batches for each in side_by_side(looked_at, batch)]
+    cells, distances, moved = zip(*looked, strict=True)
     p, adjusted = np.ones(d), np.ones(d)
     varying = [j for j in range(d) if cells[j] is not None]
     used = [each for each in cells if each is not None]
     if used:
-        p[varying], adjusted[varying] = single.column_pvalues(used, n, m, permutations, alpha, seed)
+        p[varying], adjusted[varying] = single.column_pvalues(used, both.rows, how, permutations, alpha, seed)
     found = [
         ColumnDifference(
             name=name,
@@ -400,7 +431,7 @@ def _rows_of(pair: checks.Pair) -> tuple[FloatArray, Any]:
 
 
 def _pairs(
-    both: checks.Compared, joint: checks.Pair, levels: Any, chosen: list[int], alpha: float, seed: int
+    both: Both, joint: checks.Pair, levels: Any, chosen: list[int], alpha: float, seed: int
 ) -> list[PairDifference]:
     """Among the chosen columns."""
     if len(chosen) < 2:
@@ -426,9 +457,7 @@ def _two(pair: checks.Pair, i: int, j: int) -> checks.Pair:
     return replace(pair, x=x, y=y, names=names, varying=varying, levels=levels if any(levels) else (), notes=())
 
 
-def _regions(
-    both: checks.Compared, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int
-) -> list[RegionDifference]:
+def _regions(both: Both, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int) -> list[RegionDifference]:
     found = core_regions.find_regions(rows, in_b, levels, alpha, np.random.default_rng([seed, 22]))
     return [
         RegionDifference(
@@ -445,14 +474,14 @@ def _regions(
     ]
 
 
-def _condition(each: core_regions.Condition, both: checks.Compared) -> dict[str, Any]:
+def _condition(each: core_regions.Condition, both: Both) -> dict[str, Any]:
     of = both.levels[each.column]
     low, high = (None if np.isinf(end) else end for end in (each.low, each.high))
     chosen = None if each.levels is None or of is None else [of[k] for k in each.levels]
     return {"column": both.names[each.column], "low": low, "high": high, "levels": chosen}
 
 
-def _missing(both: checks.Compared, alpha: float) -> list[MissingDifference]:
+def _missing(both: Both, alpha: float) -> list[MissingDifference]:
     (n, m), p = both.sizes, []
     for _, of_a, of_b in both.missing:
         lost = np.repeat([True, False, True, False], [of_a, n - of_a, of_b, m - of_b])

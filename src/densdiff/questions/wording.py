@@ -8,10 +8,12 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core.rules import Condition
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.rows import Rows
 from densdiff.estimators.results import EFFECTS
 
 _SHIFT, _SPREAD = 0.05, 0.1  # deviations, and logarithm of a ratio, below which something else moved more
 _LEVELS = 3
+_RANGE_ROWS = 5000
 
 
 def effect_word(normalized: float) -> str:
@@ -26,9 +28,30 @@ def percent(share: float) -> str:
 
 def number_moved(a: FloatArray, b: FloatArray) -> str:
     """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return _rows_moved(a, b)
     unit = max(float(np.abs(a).max()), float(np.abs(b).max())) or 1.0  # squares of 1e200 are no doubles
     scale = max(float(np.std(np.concatenate([a / unit, b / unit]))) * unit, np.finfo(float).tiny)
     means, spreads = [[unit * float(of(part / unit)) for part in (a, b)] for of in (np.mean, np.std)]
+    return _moved(means, spreads, scale) or _range_moved(a, b)
+
+
+def _rows_moved(a: Rows, b: Rows) -> str:
+    """The same of rows that are not in memory: their moments are known, and some of them tell the range."""
+    both = [(rows.moments.exponent, float(rows.moments.mean[0]), float(rows.moments.variance[0])) for rows in (a, b)]
+    spreads = [float(np.ldexp(np.sqrt(variance), power[0])) for power, _, variance in both]
+    moved = [float(np.ldexp(mean, power[0])) for power, mean, _ in both]
+    means = [float(rows.moments.shift[0]) + each for rows, each in zip((a, b), moved, strict=True)]
+    share = len(b) / (len(a) + len(b))
+    between = np.sqrt(share * (1.0 - share)) * abs(means[1] - means[0])
+    within = np.hypot(np.sqrt(1.0 - share) * spreads[0], np.sqrt(share) * spreads[1])
+    scale = max(float(np.hypot(within, between)), np.finfo(float).tiny)
+    few_a, few_b = (rows[:: -(-len(rows) // _RANGE_ROWS)][:, 0] for rows in (a, b))
+    return _moved(means, spreads, scale) or _range_moved(few_a, few_b)
+
+
+def _moved(means: list[float], spreads: list[float], scale: float) -> str:
+    """Whether the level or the spread moved, in units of the pooled deviation; nothing if neither did."""
     shift = (means[1] - means[0]) / scale
     if min(spreads) <= 1e-12 * scale:
         return f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
@@ -38,7 +61,7 @@ def number_moved(a: FloatArray, b: FloatArray) -> str:
         return f"{text} ({shift:+.2g} deviations)"
     if abs(ratio) >= _SPREAD:
         return f"{'wider' if ratio > 0 else 'narrower'} in B: deviation {spreads[0]:.4g} -> {spreads[1]:.4g}"
-    return _range_moved(a, b)
+    return ""
 
 
 def _range_moved(a: FloatArray, b: FloatArray) -> str:
