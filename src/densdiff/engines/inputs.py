@@ -149,11 +149,11 @@ def looked_through(
     where: tuple[str, str] = ("X", "Y"),
     *,
     chosen: Sequence[str] | None = None,
-    known: list[str] | None = None,
+    unmatched: list[tuple[str, str]] | None = None,
 ) -> Looked:
     """Both sources matched by their first blocks, then read to the end; wanted rows are at hand then.
 
-    ``chosen`` columns only, if given; all names that either has go to ``known``.
+    ``chosen`` columns only, if given; columns that one of them lacks, and why they are left out, go to ``unmatched``.
     """
     x, y = (
         BlockSource(name, [value]) if source is None else source
@@ -164,8 +164,10 @@ def looked_through(
     if chosen is not None:
         tables = [checks.chosen_columns(table, chosen) for table in tables]
     names, *_ = matched(tables[0], tables[1], notes)
-    if known is not None:
-        known += [name for table in tables for name in table.names or ()]
+    if unmatched is not None and len(names) < max(len(table.columns) for table in tables):
+        unmatched += [
+            (name, f"only in {table.where}") for table in tables for name in table.names or () if name not in names
+        ]
     readings = [_matched(reading(head, name), names) for head, name in zip(heads, where, strict=True)]
     plain = all(column.kind == "numbers" for table in tables for column in table.columns)
     kept = Kept(), Kept()

@@ -73,9 +73,8 @@ def compared(
     """The tables of a comparison; ``missing`` is "error", "drop" or "level"."""
     checks.choice(missing, "missing", MISSING)
     notes: list[str] = []
-    known: list[str] = []
-    looked = looked_through(A, B, sources, notes, True, wanted, where, chosen=columns, known=known)
-    left_out = [(name, "only in one table") for name in known if name not in looked.summaries[0].names]
+    left_out: list[tuple[str, str]] = []
+    looked = looked_through(A, B, sources, notes, True, wanted, where, chosen=columns, unmatched=left_out)
     empty = _empty(looked)
     left_out += [(name, why) for name, why in empty.items()]
     kept = [name for name in looked.summaries[0].names if name not in empty]

@@ -290,7 +290,7 @@ def compare(
 
 
 def _wanted(seed: int, n: int, m: int) -> tuple[Any, Any]:
-    """Rows of large tables to have at hand: of fits, of pictures, and those that all columns are looked at together by."""
+    """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
     found = wanted_rows(seed, LSDD().n_centers, n, m)
     more = [
         [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
