@@ -75,7 +75,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_files_and_each_job_runs_once(
     assert files_in(tmp_path / "cut") == files_in(tmp_path / "whole")
     CALLS.clear()
     lines = []
-    paper.reproduce(tmp_path / "whole", processes=1, progress=lines.append)
+    paper.reproduce(tmp_path / "whole", processes=1, tell=lines.append, progress=lines.append)
     assert CALLS == lines == []
 
 
@@ -96,7 +96,7 @@ def test_a_result_of_another_seed_or_a_broken_file_is_not_taken(tmp_path, parts)
 def test_progress_says_the_time_before_the_work(tmp_path, parts):
     parts(toy(["a"] * 200))
     lines = []
-    paper.reproduce(tmp_path, processes=1, progress=lines.append)
+    paper.reproduce(tmp_path, processes=1, tell=lines.append, progress=lines.append)
     assert lines[:2] == ["1 part, about 3 min on 1 core", "Figure 7: 200 of 200 jobs to do, about 3 min"]
     assert lines[2:] == [f"Figure 7: {20 * k} of 200 done" for k in range(1, 11)]
 

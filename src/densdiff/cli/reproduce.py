@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from densdiff.cli.failures import emit, remark
+from densdiff.cli.inputs import working
 
 
 def paper(
@@ -32,7 +33,15 @@ def paper(
     """
     from densdiff.paper import reproduce
 
-    page = reproduce(
-        out, figure or None, runs=runs, data=data, seed=seed, processes=os.cpu_count() or 1, progress=remark
-    )
+    with working("Preparing ...") as progress:
+        page = reproduce(
+            out,
+            figure or None,
+            runs=runs,
+            data=data,
+            seed=seed,
+            processes=os.cpu_count() or 1,
+            tell=remark,
+            progress=progress,
+        )
     emit(f"page: {page} (seed {seed})")
