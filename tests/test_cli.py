@@ -489,11 +489,13 @@ def test_version_and_help():
     code, out, err = run()
     assert (code, err) == (0, "")
     assert out == run("--help")[1]
-    for command in ("compare", "changes", "balance", "monitor", "demo"):
+    assert "..." not in out  # no line is cut short
+    assert "Examples:\n    densdiff compare " in out
+    for command in ("compare", "changes", "balance", "monitor", "demo", "paper"):
         assert re.search(rf"^  {command} ", out, re.MULTILINE)
         code, text, _ = run(command, "--help")
         assert code == 0
-        assert len(re.findall(rf"^  .*\bdensdiff {command}\b", text, re.MULTILINE)) >= 2
+        assert len(re.findall(rf"^    .*\bdensdiff {command}\b", text.split("Examples:")[1], re.MULTILINE)) >= 2
 
 
 @pytest.mark.parametrize(
