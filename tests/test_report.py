@@ -20,7 +20,7 @@ from densdiff.errors import InputError, MissingExtraError
 from densdiff.estimators.profiles import Curve, Map, Mixture, Shares
 from densdiff.questions.wording import EFFECTS
 from densdiff.report import changes as changes_page
-from densdiff.report import figures, svg, write_balance, write_changes, write_comparison
+from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -343,6 +343,12 @@ def test_mixture_fills_its_picture_and_names_its_classes():
     assert 0 < min(across) < 0.15 * wide
     assert 0.95 * wide < max(across) < wide
     assert re.findall(r'mid name">([^<]*)<', drawn) == ["low", "a" * 14 + "…"]
+
+
+def test_dates_and_arrows_stay_whole_and_the_rest_is_escaped():
+    assert page.unbroken("<b> 1 -> 2 at 2024-03-01T00:05:00 \u202e") == (
+        '&lt;b&gt; 1 <span class="nowrap">-&gt;</span> 2 at <span class="nowrap">2024-03-01T00:05:00</span> \ufffd'
+    )
 
 
 def test_bars_are_as_long_as_their_shares():

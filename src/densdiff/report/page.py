@@ -20,7 +20,7 @@ from densdiff.errors import MissingExtraError
 from densdiff.report.svg import Svg, plain
 
 _COMPUTES = ("numpy", "scipy", "scikit-learn")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?")
+_WHOLE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-&gt;")
 _LEAST_P = 1e-4  # smaller ones are shown as less than this
 
 
@@ -74,8 +74,8 @@ def p_is(value: float) -> str:
 
 
 def unbroken(text: str) -> Svg:
-    """Text whose dates stay on one line each."""
-    return Svg(_DATE.sub(r'<span class="nowrap">\g<0></span>', escape(plain(text))))
+    """Text whose dates and arrows stay on one line each."""
+    return Svg(_WHOLE.sub(r'<span class="nowrap">\g<0></span>', escape(plain(text))))
 
 
 def receipt(result: Any) -> list[tuple[str, str]]:
