@@ -489,11 +489,13 @@ def test_version_and_help():
     code, out, err = run()
     assert (code, err) == (0, "")
     assert out == run("--help")[1]
-    for command in ("compare", "changes", "balance", "monitor", "demo"):
+    assert "...\n" not in out.split("Commands:")[1]  # no line is cut short
+    assert "Examples:\n    densdiff compare " in out
+    for command in ("compare", "changes", "balance", "monitor", "demo", "paper"):
         assert re.search(rf"^  {command} ", out, re.MULTILINE)
         code, text, _ = run(command, "--help")
         assert code == 0
-        assert len(re.findall(rf"^  .*\bdensdiff {command}\b", text, re.MULTILINE)) >= 2
+        assert len(re.findall(rf"^    .*\bdensdiff {command}\b", text.split("Examples:")[1], re.MULTILINE)) >= 2
 
 
 @pytest.mark.parametrize(
@@ -605,14 +607,14 @@ def test_output_that_is_closed_or_full_is_no_traceback(tables):
         assert done.stderr == "densdiff: cannot write to standard output: No space left on device\n"
 
 
-def on_terminal(*arguments):
-    """What a terminal of 80 columns gets on standard output."""
+def on_terminal(*arguments, both=False):
+    """What a terminal of 80 columns gets on standard output, or on both outputs."""
     here, there = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
     done = subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         stdout=there,
-        stderr=subprocess.PIPE,
+        stderr=there if both else subprocess.PIPE,
         env=environment,
         stdin=subprocess.DEVNULL,
     )
@@ -626,7 +628,7 @@ def on_terminal(*arguments):
     os.close(here)
     _, err = done.communicate()
     assert done.returncode == 0, err
-    assert b"\x1b" not in err  # progress is for terminals
+    assert b"\x1b" not in (err or b"")  # progress is for terminals
     return found.decode()
 
 
@@ -681,17 +683,28 @@ def test_paper_writes_a_page_and_says_where(tmp_path):
     assert code == 0
     page = tmp_path / "paper" / "index.html"
     assert out == f"page: {page} (seed 3)\n"
-    assert "figure" in err.lower()  # what is to do, before it is done
+    assert re.fullmatch(r"densdiff: 1 part, about \d+ s on \d+ cores?\n", err)  # and progress only on a terminal
     assert "Density-Difference Estimation" in page.read_text("utf-8")
     assert (page.parent / "figure-5.png").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
-    [(["--figure", "13"], "13"), (["--runs", "0"], "runs"), (["--data", "nowhere"], "nowhere")],
+    [
+        (["--figure", "13"], "the paper has no figure '13'; "),
+        (["--runs", "0"], "--runs must be a whole number, at least 2; got 0"),
+        (["--data", "nowhere"], "--data is 'nowhere', which is not a folder; "),
+    ],
 )
 def test_paper_refuses_what_it_cannot_do(tmp_path, options, said):
-    assert said in refusal("paper", "--out", tmp_path / "paper", *options)
+    assert refusal("paper", "--out", tmp_path / "paper", *options).startswith(said)
+
+
+def test_paper_shows_its_progress_on_a_terminal(tmp_path):
+    text = on_terminal("paper", "--out", tmp_path, "--figure", "5", both=True)
+    assert "densdiff: 1 part, about" in text
+    assert "Figure 5: 1 of 1 jobs to do" in text
+    assert "(seed 0)" in text
 
 
 @pytest.mark.parametrize("extra", ["c", "d"])

@@ -38,7 +38,9 @@ def toy(names, figure="7", missing=""):
         jobs=lambda runs, data: [Job(f"{figure}-{k}", work, (name, SEED)) for k, name in enumerate(names)],
         table=lambda results: [{"name": name, "seed": seed} for name, seed in results],
         draw=draw,
-        claims=lambda rows: [Claim(figure, "There are 3.", f"{len(rows)}", len(rows) == 3 if rows else None, "Why.")],
+        claims=lambda rows: [
+            Claim(figure, "There are 3.", f"{len(rows)}", len(rows) == 3 if rows else None, "Why." * bool(rows))
+        ],
         full_runs=1,
         missing=lambda data: missing,
     )
@@ -75,7 +77,7 @@ def test_an_interrupted_run_is_resumed_to_the_same_files_and_each_job_runs_once(
     assert files_in(tmp_path / "cut") == files_in(tmp_path / "whole")
     CALLS.clear()
     lines = []
-    paper.reproduce(tmp_path / "whole", processes=1, progress=lines.append)
+    paper.reproduce(tmp_path / "whole", processes=1, tell=lines.append, progress=lines.append)
     assert CALLS == lines == []
 
 
@@ -96,7 +98,7 @@ def test_a_result_of_another_seed_or_a_broken_file_is_not_taken(tmp_path, parts)
 def test_progress_says_the_time_before_the_work(tmp_path, parts):
     parts(toy(["a"] * 200))
     lines = []
-    paper.reproduce(tmp_path, processes=1, progress=lines.append)
+    paper.reproduce(tmp_path, processes=1, tell=lines.append, progress=lines.append)
     assert lines[:2] == ["1 part, about 3 min on 1 core", "Figure 7: 200 of 200 jobs to do, about 3 min"]
     assert lines[2:] == [f"Figure 7: {20 * k} of 200 done" for k in range(1, 11)]
 
@@ -166,18 +168,21 @@ def holds(figure, rows):
 
 
 @pytest.mark.parametrize("figure", ["1", "2"])
-@pytest.mark.parametrize(("kde", "held"), [(0.03, True), (0.02, False), (0.01, False)])
-def test_figures_1_and_2_turn_when_kde_is_as_close(figure, kde, held):
+@pytest.mark.parametrize(
+    ("runs", "kde", "held"), [(3, 0.03, True), (3, 0.02, None), (3, 0.01, False), (100, 0.02, False), (100, 0.03, True)]
+)
+def test_figures_1_and_2_turn_when_kde_is_as_close(figure, runs, kde, held):
     errors = {"LSDD (authors)": 0.02, "LSDD": 0.02, "KDE": kde}
     rows = [
-        {"quantity": "integrated squared error", "of": name, "run": run, "x": None, "value": error * (1 + run / 10)}
-        for run in range(3)
+        {"quantity": "integrated squared error", "of": name, "run": run, "x": None, "value": error * (1 + run % 3 / 10)}
+        for run in range(runs)
         for name, error in errors.items()
     ]
     (claim,) = paper.PARTS[figure].claims(rows)
     assert claim.holds is held
-    assert bool(claim.reason) is not held
-    assert f"KDE {1.1 * kde:.4f}" in claim.measured
+    assert bool(claim.reason) is (held is not True)
+    assert claim.verdict == {True: "holds", False: "does not hold", None: "undecided"}[held]
+    assert f"KDE {1.1 * kde:.4f}" in claim.measured or runs > 3
 
 
 @pytest.mark.parametrize(
@@ -216,11 +221,11 @@ def test_figure_5_holds_for_the_truth_and_turns_with_each_number():
 def test_figure_6_turns_with_the_profiles_and_with_the_scale():
     truths = {"L2": [0.006, 0.013, 0.014], "KL": [0.01, 0.6, 4.8]}
 
-    def rows(lsdd, kliep):
+    def rows(lsdd, kliep, runs=100):
         means = {"LSDD (authors)": ("L2", lsdd), "LSDD": ("L2", truths["L2"]), "KLIEP": ("KL", kliep)}
         return [
             {"mu": mu, "method": method, "of": of, "truth": truths[of][k], "mean": mean[k]}
-            | {"standard_error": 0.0, "runs": 100}
+            | {"standard_error": 0.0, "runs": runs}
             for k, mu in enumerate((0.0, 4.0, 10.0))
             for method, (of, mean) in means.items()
         ]
@@ -229,8 +234,19 @@ def test_figure_6_turns_with_the_profiles_and_with_the_scale():
     assert holds("6", rows(truths["L2"], off)) == [True, True, True]
     assert holds("6", rows([0.014, 0.013, 0.006], off)) == [False, True, True]
     assert holds("6", rows([0.01, 0.01, 0.01], off)) == [False, True, True]
+    assert holds("6", rows([0.01, 0.01, 0.01], off, runs=4)) == [None, True, True]  # it may be noise
     assert holds("6", rows(truths["L2"], [20.0, 1.0, 0.5])) == [True, False, True]
     assert holds("6", rows(truths["L2"], truths["KL"])) == [True, True, False]
+
+
+def test_the_answer_counts_the_verdicts():
+    claims = [
+        paper.Claim("1", "", "", holds, reason) for holds, reason in ((True, ""), (False, "x"), (None, "x"), (None, ""))
+    ]
+    assert paper.page._answer(claims) == (
+        "1 of 4 claims of the paper hold in our measurement, 1 does not, 1 needs more runs to be decided, "
+        "1 could not be measured."
+    )
 
 
 @pytest.mark.parametrize("figure", ["1", "2", "3", "5", "6"])

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff import checks
 from densdiff.errors import InputError, MissingExtraError
-from densdiff.estimators.profiles import Curve, Map, Shares
+from densdiff.estimators.profiles import Curve, Map, Mixture, Shares
 from densdiff.questions.wording import EFFECTS
 from densdiff.report import changes as changes_page
-from densdiff.report import figures, svg, write_balance, write_changes, write_comparison
+from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -144,6 +144,16 @@ def test_how_it_was_computed_is_on_the_page(result, tmp_path):
     shown = Elements(page_of(result, tmp_path)).of("td")
     assert {str(result.seed), f"densdiff {result.version}", result.tuning} <= set(shown)
     assert any(result.solver in text for text in shown)
+    assert any(
+        re.fullmatch(rf"Python [\d.]+\S*, numpy {np.__version__}, scipy \S+, scikit-learn \S+", text) for text in shown
+    )
+
+
+def test_every_class_on_the_page_has_a_style(result, tmp_path):
+    page = page_of(result, tmp_path)
+    style = page[page.index("<style>") : page.index("</style>")]
+    used = {name for names in re.findall(r'class="([^"]*)"', page[len(style) :]) for name in names.split()}
+    assert {name for name in used if not re.search(rf"\.{name}(?![\w-])", style)} <= set()
 
 
 def test_comparison_ranks_all_columns_and_folds_those_that_do_not_differ(compared, tmp_path):
@@ -324,6 +334,23 @@ def test_difference_is_coloured_only_where_the_band_leaves_out_zero():
     assert "in-a solid" not in figures.difference("x", sure)
 
 
+def test_mixture_fills_its_picture_and_names_its_classes():
+    points = np.linspace(0.0, 10.0, 50)
+    classes = np.exp(-((points - np.array([[2.0], [8.0]])) ** 2))
+    drawn = figures.mixture(["low", "a" * 40], Mixture("x", points, classes, classes.sum(axis=0)))
+    across = [float(x) for x in re.findall(r"[ML](\d+\.?\d*) ", drawn)]
+    wide = float(re.search(r'viewBox="0 0 (\d+)', drawn)[1])
+    assert 0 < min(across) < 0.15 * wide
+    assert 0.95 * wide < max(across) < wide
+    assert re.findall(r'mid name">([^<]*)<', drawn) == ["low", "a" * 14 + "…"]
+
+
+def test_dates_and_arrows_stay_whole_and_the_rest_is_escaped():
+    assert page.unbroken("<b> 1 -> 2 at 2024-03-01T00:05:00 \u202e") == (
+        '&lt;b&gt; 1 <span class="nowrap">-&gt;</span> 2 at <span class="nowrap">2024-03-01T00:05:00</span> \ufffd'
+    )
+
+
 def test_bars_are_as_long_as_their_shares():
     shares = Shares(("low", "high"), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
     widths = [float(width) for width in re.findall(r'<rect[^>]*width="([\d.]+)"', figures.share_bars("x", shares))]
@@ -402,10 +429,16 @@ zoned = datetime.datetime(2026, 3, 1, 23, tzinfo=datetime.timezone(datetime.time
         ([datetime.date(2026, 1, k) for k in range(1, 6)], ["2026-01-01", "2026-01-03", "2026-01-05"], "time"),
         (
             [zoned + datetime.timedelta(hours=k) for k in range(5)],
-            ["21:00", "23:00", "01:00"],
+            ["22:00", "00:00"],
             "time (UTC), from 2026-03-01",
         ),
         (np.zeros(5, "M8[s]"), ["00:00:00.000000"], "time, from 1970-01-01"),
+        (
+            np.arange(5) * 200 + np.datetime64("2024-03-01T09:58:10"),
+            ["10:00", "10:05", "10:10"],
+            "time, from 2024-03-01",
+        ),
+        (np.arange(5) * 45 + np.datetime64("2024-01-20"), ["2024-03-01", "2024-05-01", "2024-07-01"], "time"),
     ],
 )
 def test_clock_has_round_ticks(times, labels, name):
@@ -413,6 +446,19 @@ def test_clock_has_round_ticks(times, labels, name):
     assert clock.axis[1] == labels
     assert clock.name == name
     assert len(clock.at) == 5
+
+
+@pytest.mark.parametrize("span", [10.0**k * digits for k in range(-5, 10) for digits in (1.3, 2.9, 6.1)])
+def test_labels_of_dates_say_where_they_stand(span):
+    first = np.datetime64("2024-02-28T22:57:13.123457")
+    last = first + np.timedelta64(round(1e6 * span), "us")
+    at, labels = changes_page._clock(np.array([first, last]), 2).axis
+    assert 1 <= len(labels) <= 5
+    for seconds, label in zip(at, labels, strict=True):
+        stands = first + np.timedelta64(round(1e6 * seconds), "us")
+        assert first <= stands <= last
+        rest = str(stands if "-" in label else str(stands).split("T")[1]).removeprefix(label)
+        assert not rest.strip("T:.0")  # nothing was cut from it
 
 
 def test_interrupted_write_leaves_the_old_file_and_no_other(result, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
+from densdiff import paper
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the PATH: apt-get install chromium")
@@ -63,18 +64,19 @@ def pages(tmp_path_factory):
         "comparison": found.to_html(folder / "comparison.html"),
         "changes": dd.detect_changes(series, random_state=0).to_html(folder / "changes.html"),
         "balance": dd.ClassBalance(random_state=0).fit(rows, labels).estimate(rows).to_html(folder / "balance.html"),
+        "paper": paper.reproduce(folder / "paper", "5", processes=1),
     }
 
 
-@pytest.mark.parametrize("kind", ["comparison", "changes", "balance"])
+@pytest.mark.parametrize("kind", ["comparison", "changes", "balance", "paper"])
 def test_page_renders_without_error_or_request(pages, kind, tmp_path):
     dom, errors, asked = browse(pages[kind], tmp_path, "--dump-dom")
     assert "CONSOLE" not in errors
     assert not asked
     assert "How it was computed" in dom
-    assert not re.search(r"<(script|img)\b", dom)
+    assert not re.search(r'<(script\b|img\b(?! src="data:image/png;base64,))', dom)
     assert "<title>49" not in dom
-    if kind != "changes":
+    if kind in ("comparison", "balance"):
         assert html.escape(HOSTILE[:14], quote=False) in dom
 
 
@@ -86,7 +88,7 @@ def test_watch_notices_errors_and_requests(tmp_path):
     assert asked == {"http://example.invalid/x"}
 
 
-@pytest.mark.parametrize("kind", ["comparison", "changes", "balance"])
+@pytest.mark.parametrize("kind", ["comparison", "changes", "balance", "paper"])
 def test_no_width_needs_scrolling_sideways(pages, kind, tmp_path):
     """Another page holds the report in frames of some widths and measures, which the report itself could not."""
     widths = (320, 390, 768, 1280)

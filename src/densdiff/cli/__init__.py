@@ -38,7 +38,10 @@ SCHEMA = 1  # of what --json prints
 app = typer.Typer(
     cls=OneLine,
     help="Compare samples by the difference of their densities.",
-    epilog="Files are CSV, Parquet, JSON Lines or .npy; - is standard input. densdiff COMMAND --help has examples.",
+    epilog="\b\nExamples:\n  densdiff compare january.csv february.csv --report page.html\n"
+    "  densdiff compare --help\n\n"
+    "Files are CSV, Parquet, JSON Lines or .npy; - is standard input. Each command has examples in its help. Exit "
+    "status: 0 done, 1 found something and --fail-on-difference was given, 2 failed, 130 interrupted.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -73,8 +76,8 @@ def _main(
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", show_default=False)],
-    b: Annotated[Path, typer.Argument(metavar="B", show_default=False)],
+    a: Annotated[Path, typer.Argument(metavar="A", help="The first table, such as the reference.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The table that is compared with it.")],
     columns: Columns = None,
     alpha: Alpha = 0.05,
     min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
@@ -94,9 +97,10 @@ def compare(
     """Do two tables differ, how much, in which columns, and where?
 
     \b
-    densdiff compare january.csv february.csv
-    densdiff compare A.parquet B.parquet --columns age,city --report page.html
-    densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
+    Examples:
+      densdiff compare january.csv february.csv
+      densdiff compare A.parquet B.parquet --columns age,city --report page.html
+      densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
     """
     from densdiff import compare as compared
 
@@ -121,7 +125,7 @@ def compare(
 
 @app.command()
 def changes(
-    series: Annotated[Path, typer.Argument(metavar="SERIES", show_default=False)],
+    series: Annotated[Path, typer.Argument(metavar="SERIES", help="Its samples in the order of time, one a row.")],
     columns: Columns = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The clock, which is then no data.")] = None,
     window: Annotated[str, typer.Option(help="Samples on each side of a change, a duration as 4s, or auto.")] = "auto",
@@ -139,9 +143,10 @@ def changes(
     """When did a series change?
 
     \b
-    densdiff changes sensor.csv
-    densdiff changes sensor.csv --time stamp --columns x,y,z --window 4s
-    densdiff changes - --json < sensor.csv
+    Examples:
+      densdiff changes sensor.csv
+      densdiff changes sensor.csv --time stamp --columns x,y,z --window 4s
+      densdiff changes - --json < sensor.csv
     """
     from densdiff import detect_changes
 
@@ -160,8 +165,8 @@ def changes(
 
 @app.command()
 def balance(
-    train: Annotated[Path, typer.Argument(metavar="TRAIN", show_default=False)],
-    new: Annotated[Path, typer.Argument(metavar="NEW", show_default=False)],
+    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Rows whose class is known.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Rows whose classes are asked for.")],
     label: Annotated[str, typer.Option(metavar="COLUMN", help="The class of each row of TRAIN; not used of NEW.")],
     columns: Columns = None,
     alpha: Annotated[float, typer.Option(help="Probability that an interval misses.")] = 0.05,
@@ -176,8 +181,9 @@ def balance(
     """What share of each class do the rows of NEW have?
 
     \b
-    densdiff balance labelled.csv unlabelled.csv --label diagnosis
-    densdiff balance train.parquet new.parquet --label y --columns age,dose --json
+    Examples:
+      densdiff balance labelled.csv unlabelled.csv --label diagnosis
+      densdiff balance train.parquet new.parquet --label y --columns age,dose --json
     """
     from densdiff import ClassBalance, checks
 
@@ -198,10 +204,14 @@ def balance(
 
 @app.command()
 def monitor(
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", show_default=False)],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Rows of when all was well.")],
     columns: Columns = None,
-    window: Annotated[int | None, typer.Option(help="Rows that are compared with the reference; 50.")] = None,
-    run_length: Annotated[float | None, typer.Option(help="Rows until a false alarm, on average; 1000.")] = None,
+    window: Annotated[
+        int | None, typer.Option(help="Rows that are compared with the reference.  [default: 50]")
+    ] = None,
+    run_length: Annotated[
+        float | None, typer.Option(help="Rows until a false alarm, on average.  [default: 1000]")
+    ] = None,
     state: Annotated[Path | None, typer.Option(metavar="FILE", help="Saved here; taken up if it exists.")] = None,
     seed: Seed = None,
     sep: Sep = None,
@@ -216,8 +226,9 @@ def monitor(
     the distance rises above its threshold.
 
     \b
-    tail -f sensor.csv | densdiff monitor normal.csv
-    densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
+    Examples:
+      tail -f sensor.csv | densdiff monitor normal.csv
+      densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
     """
     from densdiff.cli.stream import Watch, rows_of, start, watch
 
@@ -241,11 +252,12 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path(),
     debug: Debug = False,
 ) -> None:
-    """Compare two built-in tables with planted differences; write demo-report.html.
+    """Compare two built-in tables; write demo-report.html.
 
     \b
-    densdiff demo
-    densdiff demo --seed 1 --out reports
+    Examples:
+      densdiff demo
+      densdiff demo --seed 1 --out reports
     """
     from densdiff import compare as compared
     from densdiff.datasets import mixed_tables

@@ -3,7 +3,7 @@
 import csv
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -126,16 +126,14 @@ class _Enough(Exception):
 
 
 def working(what: str) -> Any:
-    """A sign of life on standard error while something takes long, if that is a terminal."""
-    if not sys.stderr.isatty():
-        return nullcontext()
-    return _spinning(what)
+    """A sign of life on standard error while something takes long, if that is a terminal; gives a way to tell more."""
+    return _spinning(what) if sys.stderr.isatty() else nullcontext(lambda text: None)
 
 
 @contextmanager
-def _spinning(what: str) -> Iterator[None]:
+def _spinning(what: str) -> Iterator[Callable[[str], None]]:
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(what)):
-        yield
+    with Console(stderr=True).status(Text(what)) as status:
+        yield lambda text: status.update(Text(text), spinner="dots")  # which shows it at once

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from densdiff.cli.failures import emit, remark
+from densdiff.cli.inputs import working
 
 
 def paper(
@@ -21,18 +22,27 @@ def paper(
     seed: Annotated[int, typer.Option(help="All randomness starts from it.")] = 0,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")] = False,
 ) -> None:
-    """Reproduce every figure of the paper, and judge its claims by the numbers.
+    """Reproduce the figures of the paper, judge its claims.
 
     The same command goes on where an interrupted one stopped.
 
     \b
-    densdiff paper --out paper
-    densdiff paper --out look --runs 5 --figure 3 --figure theory
-    densdiff paper --out paper --data data
+    Examples:
+      densdiff paper --out paper
+      densdiff paper --out look --runs 5 --figure 3 --figure theory
+      densdiff paper --out paper --data data
     """
     from densdiff.paper import reproduce
 
-    page = reproduce(
-        out, figure or None, runs=runs, data=data, seed=seed, processes=os.cpu_count() or 1, progress=remark
-    )
+    with working("Preparing ...") as progress:
+        page = reproduce(
+            out,
+            figure or None,
+            runs=runs,
+            data=data,
+            seed=seed,
+            processes=os.cpu_count() or 1,
+            tell=remark,
+            progress=progress,
+        )
     emit(f"page: {page} (seed {seed})")

@@ -37,6 +37,7 @@ def reproduce(
     data: str | PathLike[str] | None = None,
     seed: int = 0,
     processes: int = 2,
+    tell: Callable[[str], None] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
     """Reproduce the figures of the paper and the numbers behind its claims.
@@ -58,8 +59,10 @@ def reproduce(
     processes : int
         How many to use; each has one thread. A script that calls this with more than one needs the usual
         ``if __name__ == "__main__"``.
+    tell : callable, optional
+        Is given lines of text: how long it will take, before the work, and which data are missing.
     progress : callable, optional
-        Is given lines of text: what is to do, how long it will take, and what is done.
+        Is given lines of text: what is done.
 
     Returns
     -------
@@ -86,7 +89,7 @@ def reproduce(
         (place / "work").mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {checks.shown(str(place))}: {error.strerror}") from error
-    say = progress or (lambda line: None)
+    say, step = (hears or (lambda line: None) for hears in (tell, progress))
     counts = [part.full_runs if runs is None or part.full_runs == 1 else runs for part in chosen]
     batches = [
         Batch(part.jobs(count, folder), place / "work", seed) for part, count in zip(chosen, counts, strict=True)
@@ -99,7 +102,7 @@ def reproduce(
         for part, count, batch in zip(chosen, counts, batches, strict=True):
             if missing := part.missing(folder):
                 say(f"{part.name}: {missing}")
-            results = batch.results(workers, part.name, say)
+            results = batch.results(workers, part.name, step)
             shown.append(show(place, part, count, part.table(results) if results else [], missing))
     return write_page(place, shown, seed)
 

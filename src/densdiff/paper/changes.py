@@ -300,6 +300,7 @@ PARTS = (
         draw=_draw,
         claims=_claims,
         full_runs=_RUNS,
+        counted="sequences of each kind at most",
         missing=_missing,
     ),
 )

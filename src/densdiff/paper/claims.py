@@ -16,9 +16,9 @@ class Claim:
     measured : str
         What we measured, with its numbers.
     holds : bool or None
-        None where data are missing.
+        None where data are missing, or where so few runs cannot tell.
     reason : str
-        Where it does not hold: the likely reason.
+        Where it does not hold, or is not decided: the likely reason.
     """
 
     figure: str
@@ -30,4 +30,13 @@ class Claim:
     @property
     def verdict(self) -> str:
         """The verdict in words."""
-        return {True: "holds", False: "does not hold", None: "not measured"}[self.holds]
+        if self.holds is None:
+            return "undecided" if self.reason else "not measured"
+        return "holds" if self.holds else "does not hold"
+
+
+def larger(gain: float, error: float, runs: int, full: int) -> bool | None:
+    """Whether a gain exceeds two standard errors; None if noise could hide it and the runs are fewer than in full."""
+    if runs < full and abs(gain) <= 2 * error:
+        return None
+    return gain > 2 * error

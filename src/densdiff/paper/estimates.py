@@ -10,7 +10,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.paper.authors import authors_lsdd
-from densdiff.paper.claims import Claim
+from densdiff.paper.claims import Claim, larger
 from densdiff.paper.part import SEED, Job, Part, Rows
 from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METHODS = ("LSDD (authors)", "LSDD", "KDE")
+_RUNS = 100
 _SHIFTS = {"1": 0.0, "2": 0.5}
 _POINTS = np.linspace(-3.0, 3.5, 651)  # ten deviations around both means
 _DRAWN = (-1.25, 1.75)
@@ -121,7 +122,7 @@ def _claims(figure: str, rows: Rows) -> list[Claim]:
             " Our default widths follow the data and go down to a small part of their deviation; the authors' smallest "
             "is 0.9 deviations and their largest 18, which suits data as smooth as these."
         )
-    holds = mean > 2 * spread
+    holds = larger(mean, spread, gain.size, _RUNS)
     return [Claim(figure, says, measured, holds, "" if holds else _reason(mean, spread, gain.size))]
 
 
@@ -141,7 +142,7 @@ PARTS = tuple(
         table=_table,
         draw=_draw,
         claims=partial(_claims, figure),
-        full_runs=100,
+        full_runs=_RUNS,
     )
     for figure, mu in _SHIFTS.items()
 )

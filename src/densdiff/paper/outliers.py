@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METHODS = {"LSDD (authors)": "L2", "LSDD": "L2", "KLIEP": "KL"}  # and what each estimates
-_ETA = 0.1
+_ETA, _RUNS = 0.1, 100
 _MUS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 _FAR = (20.0, 40.0, 80.0)  # where "bounded" and "diverges" show
 _POINTS = np.linspace(-4.0, 12.0, 321)
@@ -159,7 +159,8 @@ def _claims(rows: Rows) -> list[Claim]:
         f"Correlation with the truth over mu: {texts['KLIEP']}; at least {_ALIKE} was asked.",
         f"At mu = {last:g} KLIEP's mean is {factor:.3g} times the truth; a factor of {_OFF:g} either way was asked.",
     ]
-    holds = [alike["LSDD (authors)"] >= _ALIKE, alike["KLIEP"] >= _ALIKE, not 1 / _OFF <= factor <= _OFF]
+    lsdd = alike["LSDD (authors)"] >= _ALIKE or (None if rows[0]["runs"] < _RUNS else False)
+    holds = [lsdd, alike["KLIEP"] >= _ALIKE, not 1 / _OFF <= factor <= _OFF]
     reasons = [
         f"The true distance is at most 0.014, hardly more than the noise of 100 rows in {rows[0]['runs']} runs.",
         "A ratio made of kernels does not grow with the distance of the outliers from all rows of q.",
@@ -222,6 +223,6 @@ PARTS = (
         table=_table,
         draw=_draw,
         claims=_claims,
-        full_runs=100,
+        full_runs=_RUNS,
     ),
 )

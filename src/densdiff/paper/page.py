@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import csv
 import io
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -80,8 +81,10 @@ def write_page(out: Path, shown: Sequence[Shown], seed: int) -> Path:
 def _answer(claims: Sequence[Claim]) -> str:
     if not claims:
         return "The figures shown here come with no claim that could be measured."
-    counts = {verdict: sum(claim.holds is verdict for claim in claims) for verdict in (True, False, None)}
-    parts = [f"{counts[True]} of {len(claims)} claims of the paper hold in our measurement"]
-    parts += [f"{counts[False]} do{'es' * (counts[False] == 1)} not"] * bool(counts[False])
-    parts += [f"{counts[None]} could not be measured"] * bool(counts[None])
+    counts = Counter(claim.verdict for claim in claims)
+    parts = [f"{counts['holds']} of {len(claims)} claims of the paper hold in our measurement"]
+    fails, open_, lost = (counts[verdict] for verdict in ("does not hold", "undecided", "not measured"))
+    parts += [f"{fails} do{'es' * (fails == 1)} not"] * bool(fails)
+    parts += [f"{open_} need{'s' * (open_ == 1)} more runs to be decided"] * bool(open_)
+    parts += [f"{lost} could not be measured"] * bool(lost)
     return ", ".join(parts) + "."

@@ -66,6 +66,8 @@ class Part:
         Runs in full; 1 if nothing is averaged.
     missing : callable
         Data folder -> "" or the sentence that says which data are missing and how to get them.
+    counted : str
+        What the page calls the runs.
     """
 
     figure: str
@@ -76,6 +78,7 @@ class Part:
     claims: Callable[[Rows], list[Claim]]
     full_runs: int
     missing: Callable[[Path | None], str] = nothing_missing
+    counted: str = "runs"
 
     @property
     def name(self) -> str:

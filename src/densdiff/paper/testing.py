@@ -12,7 +12,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.paper.authors import LAMBDAS, SIGMAS
-from densdiff.paper.claims import Claim
+from densdiff.paper.claims import Claim, larger
 from densdiff.paper.part import SEED, Job, Part, Rows
 from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
 
@@ -141,7 +141,7 @@ def _mean_claims(rows: Rows) -> list[Claim]:
         "Outliers beyond the other rows are a difference of densities too; once they leave the bulk the distance "
         "grows, and a small sigma sees it.",
     ]
-    holds = [rise > 2 * error, spread <= _FLAT + 2 * noise]
+    holds = [larger(rise, error, first["runs"], _RUNS), spread <= _FLAT + 2 * noise]
     return _judged("7", says, measured, holds, reasons)
 
 
@@ -189,7 +189,7 @@ def _rate_claims(rows: Rows) -> list[Claim]:
 
 
 def _judged(
-    figure: str, says: Sequence[str], measured: Sequence[str], holds: Sequence[bool], reasons: Sequence[str]
+    figure: str, says: Sequence[str], measured: Sequence[str], holds: Sequence[bool | None], reasons: Sequence[str]
 ) -> list[Claim]:
     return [
         Claim(figure, text, found, held, "" if held else reason)

@@ -304,7 +304,7 @@ def _curve(ax: Axes, found: list[dict[str, Any]]) -> None:
 PARTS = (
     Part(
         figure="theory",
-        title="The theory, checked by simulation",
+        title="checked by simulation",
         jobs=jobs,
         table=table,
         draw=draw,

@@ -18,10 +18,25 @@ _DRAWN = 6  # columns
 _LEVELS = 4  # columns whose means are listed
 _LISTED = 5  # changes in the answer
 _LONGEST = 5000  # scores that the page keeps as numbers
-_TICKS, _DATED = 6, 3  # of numbers, and of dates, which are longer
+_TICKS, _DATED = 6, 4  # of numbers, and of dates, which are longer
 _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
-# a clock of dates shows days, minutes or seconds if it runs for at least so many seconds
-_DATES = ((3 * 86400.0, "D"), (600.0, "m"), (10.0, "s"), (0.01, "ms"), (0.0, "us"))
+# steps between ticks of dates, (seconds, count, unit); none is more than 2.5 times the one before
+_TENS, _SIXTIES = (1, 2, 5, 10, 20, 50, 100, 200, 500), (1, 2, 5, 10, 15, 30)
+_DATES = tuple(
+    (count * seconds, count, unit)
+    for unit, seconds, counts in (
+        ("us", 1e-6, _TENS),
+        ("ms", 1e-3, _TENS),
+        ("s", 1.0, _SIXTIES),
+        ("m", 60.0, _SIXTIES),
+        ("h", 3600.0, (1, 2, 3, 6, 12)),
+        ("D", 86400.0, (1, 2, 4, 7, 14)),
+        ("M", 30.5 * 86400.0, (1, 2, 3, 6)),
+        ("Y", 365.25 * 86400.0, (*_TENS, 1000, 2000, 5000, 10000)),
+    )
+    for count in counts
+)
+_SHOWN = {"h": "m", "M": "D", "Y": "D"}  # units whose ticks need finer ones to read well
 
 
 class _Clock(NamedTuple):
@@ -162,15 +177,23 @@ def _dates(times: Any) -> _Clock:
     if np.datetime_data(times.dtype)[0] in ("Y", "M"):  # of which no duration is made
         times = times.astype("M8[D]")
     at = _seconds(times - times[0])
-    span = float(at[-1])
-    unit = next(unit for least, unit in _DATES if span >= least)
-    chosen = np.unique(np.linspace(0.0, span, _DATED))
-    step = np.array(np.rint(chosen * 1e6), dtype="m8[us]")
-    labels = np.datetime_as_string((times[0] + step).astype(f"M8[{unit}]")).tolist()
+    chosen, unit = _round_dates(times[0].astype("M8[us]"), times[-1].astype("M8[us]"), float(at[-1]))
+    labels = np.datetime_as_string(chosen.astype(f"M8[{unit}]")).tolist()
     day = ""
     if unit != "D":  # the day is the same, or the next, for all ticks
-        day, labels = f", from {labels[0].split('T')[0]}", [label.split("T")[1] for label in labels]
-    return _Clock(at, (chosen.tolist(), labels), f"time{zone}{day}")
+        day = f", from {np.datetime_as_string(times[0].astype('M8[D]'))}"
+        labels = [label.split("T")[1] for label in labels]
+    return _Clock(at, (_seconds(chosen - times[0].astype("M8[us]")).tolist(), labels), f"time{zone}{day}")
+
+
+def _round_dates(first: Any, last: Any, span: float) -> tuple[Any, str]:
+    """Ticks at round dates or times of day, at least one, and the unit in which they are written."""
+    _, count, unit = next((step for step in _DATES if (_DATED - 1) * step[0] >= span), _DATES[-1])
+    ends = [int(end.astype(f"M8[{unit}]").astype(np.int64)) // count for end in (first, last)]
+    whole = np.arange(ends[0], ends[1] + 1) * count
+    chosen = whole.astype(f"M8[{unit}]").astype("M8[us]")
+    chosen = chosen[(first <= chosen) & (chosen <= last)]
+    return (chosen if len(chosen) else np.array([first])), _SHOWN.get(unit, unit)
 
 
 def _seconds(durations: Any) -> FloatArray:

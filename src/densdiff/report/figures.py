@@ -217,18 +217,18 @@ def mixture(labels: list[str], drawn: Mixture) -> Svg:
     """The classes in their shares, stacked, under the density of the new rows."""
     stack = np.vstack([np.zeros_like(drawn.new), np.cumsum(drawn.classes, axis=0)])
     top = float(max(stack[-1].max(), drawn.new.max())) or 1.0
-    panel = Panel((float(drawn.points[0]), float(drawn.points[-1])), (0.0, 1.08 * top), 46.0, 8.0, 470.0, 206.0)
-    parts = [_y_axis(panel)]
+    panel = _panel(drawn.points, (0.0, 1.08 * top))
+    parts, names = [_y_axis(panel)], []
     for k, label in enumerate(labels):
         parts.append(panel.area(drawn.points, stack[k], stack[k + 1], f"class-{k % 6} stack"))
         at = int(np.argmax(drawn.classes[k]))
         if drawn.classes[k][at] > 0.08 * top:
             middle = float(panel.down((stack[k][at] + stack[k + 1][at]) / 2.0)) + 4.0
-            parts.append(words("text", label[:20], x=float(panel.across(drawn.points[at])), y=middle, class_="middle"))
-    parts += [panel.line(drawn.points, drawn.new, "line thick"), _x_axis(panel)]
-    return picture(
-        f"Mixture of the classes and density of the new rows, {checks.bare(drawn.column)}", 640.0, 250.0, *parts
-    )
+            across = float(panel.across(drawn.points[at]))
+            names.append(words("text", cut(label, _NAME), x=across, y=middle, class_="mid name"))
+    parts += [panel.line(drawn.points, drawn.new, "line thick"), *names, _x_axis(panel)]
+    title = f"Mixture of the classes and density of the new rows, {checks.bare(drawn.column)}"
+    return picture(title, _HALF, 190.0, *parts)
 
 
 def series_line(

@@ -6,16 +6,21 @@ Values become text through an autoescaping template, and a file appears whole or
 from __future__ import annotations
 
 import json
+import platform
 import re
 from collections.abc import Mapping
+from html import escape
+from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from densdiff import checks, files
 from densdiff.errors import MissingExtraError
-from densdiff.report.svg import plain
+from densdiff.report.svg import Svg, plain
 
+_COMPUTES = ("numpy", "scipy", "scikit-learn")
+_WHOLE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-&gt;")
 _LEAST_P = 1e-4  # smaller ones are shown as less than this
 
 
@@ -40,6 +45,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         "distance": distance,
         "pvalue": pvalue,
         "p_is": p_is,
+        "unbroken": unbroken,
     }
     text = environment.get_template(template).render(data=_json(data), **content)
     with files.written(path) as aside:
@@ -67,6 +73,11 @@ def p_is(value: float) -> str:
     return f"p = {value:.3g}" if value >= _LEAST_P else f"p < {_LEAST_P:g}"
 
 
+def unbroken(text: str) -> Svg:
+    """Text whose dates and arrows stay on one line each."""
+    return Svg(_WHOLE.sub(r'<span class="nowrap">\g<0></span>', escape(plain(text))))
+
+
 def receipt(result: Any) -> list[tuple[str, str]]:
     """How a result was computed, as a table."""
     sigma = result.sigma if isinstance(result.sigma, tuple) else (result.sigma,)
@@ -81,7 +92,13 @@ def receipt(result: Any) -> list[tuple[str, str]]:
         ("tuning", result.tuning),
         ("seed", str(result.seed)),
         ("version", f"densdiff {result.version}"),
+        ("page written by", _beside()),
     ]
+
+
+def _beside() -> str:
+    """The versions of what computes, where the page is written."""
+    return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in _COMPUTES)])
 
 
 def _json(data: Mapping[str, Any]) -> str:
