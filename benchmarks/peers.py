@@ -5,6 +5,7 @@ sides then run in fresh processes on one core. Times are from data to p-value; m
 test had needed before.
 """
 
+import fcntl
 import json
 import os
 import subprocess
@@ -93,14 +94,17 @@ def peer_python(packages):
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     home = cache / "densdiff-benchmarks" / packages[0].replace("==", "-")
     python, ready = home / "bin" / "python", home / "ready"
-    if not ready.exists():
-        print(f"installing {', '.join(packages)} into an environment of their own", flush=True)
-        try:
-            venv.create(home, with_pip=True, clear=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise Skipped(f"making its environment: {error}") from error
-        call([python, "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS, "installing it")
-        ready.touch()
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with home.with_name(f"{home.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second run would clear the environment that the first is filling
+        if not ready.exists():
+            print(f"installing {', '.join(packages)} into an environment of their own", flush=True)
+            try:
+                venv.create(home, with_pip=True, clear=True)
+            except (OSError, subprocess.CalledProcessError) as error:
+                raise Skipped(f"making its environment: {error}") from error
+            call([python, "-m", "pip", "install", "--quiet", *packages], INSTALL_SECONDS, "installing it")
+            ready.touch()
     return python
 
 

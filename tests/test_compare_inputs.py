@@ -157,13 +157,15 @@ def test_row_02_missing_in_one_table_only_is_a_finding(form, made):
     assert not dropped.columns[0].differs
 
 
-@pytest.mark.parametrize("frame", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("frame", ["pandas", "polars", "pyarrow", "dict", "rows"])
 def test_row_02_missing_booleans_stay_booleans(frame):
     values = [True, None, *[False] * 20, *[True] * 18]
     a = {
         "pandas": pd.DataFrame({"k": pd.array(values, dtype="boolean")}),
         "polars": pl.DataFrame({"k": values}),
         "pyarrow": pa.table({"k": values}),
+        "dict": {"k": values},
+        "rows": [{} if value is None else {"k": value} for value in values],
     }[frame]
     b = {"k": [True, False] * 20}
     found = compared(a, b, missing="level")
@@ -411,6 +413,17 @@ def test_row_22_names_of_rows_that_both_tables_hold_are_left_out_too():
     assert (found.distance.squared, found.test.pvalue) == (alone.distance.squared, alone.test.pvalue)
     several = quietly(a | {"id": names}, b | {"id": names[:10] * 3})  # in one table they name no rows
     assert several.left_out == []
+
+
+def test_rows_by_name_are_the_columns_they_make():
+    columns = {"x": numbers(0), "k": words(0), "n": np.arange(30) % 7, "t": np.arange(30) % 2 == 0}
+    other = pd.DataFrame({name: values[::-1] for name, values in columns.items()} | {"x": numbers(1)})
+    rows = pd.DataFrame(columns)[["n", "k", "t", "x"]].to_dict("records")
+    assert compared(other, rows).to_dict() == compared(other, columns).to_dict()
+    nested = [{"x": 1.0, "k": [1]}, {"x": 2.0, "k": [2]}]
+    assert refusal(nested, nested).startswith("column 'k' of A holds nested values, first [1] at row 0; ")
+    objects = {"x": [{"u": 1}, {"u": 2}]}
+    assert refusal(objects, objects).startswith("column 'x' of A holds nested values, first {'u': 1} at row 0; ")
 
 
 def test_equal_numbers_among_levels_are_one_level_whatever_their_type():

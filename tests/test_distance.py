@@ -191,3 +191,11 @@ def test_seed_of_the_model_wins_over_the_functions(draw):
 def test_a_model_that_is_no_estimator_is_an_input_error(draw, model):
     with pytest.raises(dd.InputError, match="model"):
         dd.l2_distance(*draw(11), model=model)
+
+
+@pytest.mark.parametrize("n", [30, 100, 700])
+def test_rows_5_and_10_equal_constants_are_exactly_no_distance_apart(n):
+    """Sums of 100 ones that should cancel left 5e-21."""
+    found = dd.l2_distance(np.ones(n), np.ones(n), random_state=0)
+    assert (found.squared, found.normalized, found.log_squared) == (0.0, 0.0, None)
+    assert found.interval[0] == found.normalized_interval[0] == 0.0

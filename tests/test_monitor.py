@@ -71,7 +71,7 @@ def test_thousands_of_rows_at_once_are_as_many_single_calls(plain):
 
 
 def test_no_rows_are_no_steps(plain, single):
-    assert plain.update_many(np.empty((0, 2))) == single.update_many([]) == []
+    assert plain.update_many(np.empty((0, 2))) == plain.update_many([]) == single.update_many([]) == []
     assert plain.n_seen_ == 0
 
 

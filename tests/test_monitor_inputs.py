@@ -67,6 +67,8 @@ ONE_ROW = {
     "row of a pandas frame": lambda a, b: pd.DataFrame({"a": [a], "b": [b]}).iloc[0],
     "row in another order": lambda a, b: pd.DataFrame({"b": [b], "a": [a]}).iloc[0],
     "named row of polars": lambda a, b: pl.DataFrame({"b": [b], "a": [a]}).row(0, named=True),
+    "named tuple in another order": lambda a, b: next(pd.DataFrame({"b": [b], "a": [a]}).itertuples()),
+    "named tuple of other names": lambda a, b: next(pd.DataFrame({"u": [a], "v": [b]}).itertuples(index=False)),
     "row of polars": lambda a, b: pl.DataFrame({"a": [a], "b": [b]}).row(0),
 }
 
@@ -74,6 +76,14 @@ ONE_ROW = {
 @pytest.mark.parametrize("kind", ONE_ROW)
 def test_one_row_may_come_in_many_forms(kind, framed):
     assert [framed.update(ONE_ROW[kind](a, b)) for a, b in ROWS[:12].tolist()] == STEPS[:12]
+
+
+@pytest.mark.parametrize("order", [("a", "b"), ("b", "a")])
+def test_many_rows_may_be_mappings_or_named_tuples(order, framed):
+    rows = named(ROWS, order=order)
+    assert framed.update_many(rows.to_dict("records")) == STEPS
+    assert framed.reset().update_many(list(rows.itertuples(index=False))) == STEPS
+    assert made(named(REFERENCE, order=order).to_dict("records")).names_ == order
 
 
 def test_a_row_of_mixed_columns_is_that_of_its_numbers(framed):
@@ -272,6 +282,10 @@ BAD_MANY = {
     "one row": ([1.0, 2.0], "X has shape (2,), but 2 columns are needed; for one row pass shape (1, 2)"),
     "a number": (1.0, "X must be an array, a list of rows or a data frame; got 1.0"),
     "None": (None, "X must be an array, a list of rows or a data frame; got None"),
+    "mappings, one without a key": ([{"a": 1.0, "b": 2.0}, {"b": 1.0}], "column 'a' of X: 1 missing value, at row 1"),
+    "mappings with a typo": ([{"a": 1.0, "bb": 2.0}] * 2, "X lacks columns of the fit: 'b'"),
+    "mappings and a list": ([{"a": 1.0, "b": 2.0}, [1.0, 2.0]], "row 0 of X has names and row 1 has none"),
+    "two keys of one text": ([{"a": 1.0, "b": 2.0, 0: 1, "0": 2}], "row 0 of X has two keys that read '0'"),
     "generator": (iter([[1.0, 2.0]]), "X must be an array, a list of rows or a data frame"),
     "same name twice": (
         pd.DataFrame(np.ones((2, 3)), columns=["a", "b", "a"]),

@@ -287,6 +287,38 @@ def test_what_a_rule_implies_is_not_said_again():
     assert condition.high == inf
 
 
+def test_rules_of_about_the_same_rows_are_said_once(monkeypatch):
+    """The two halves find the same region with edges of their own, both of them short of the true ones."""
+    random = np.random.default_rng(6)
+    rows = random.random((4000, 2))
+    rows[2000:2400] = [0.7, 0.5] + random.random((400, 2)) * [0.3, 0.5]
+    edges = iter([0.75, 0.80])
+    found_rules = [((Condition(0, low=next(edges)), Condition(1, low=0.5)),) for _ in range(2)]
+    halves = iter(found_rules)
+    monkeypatch.setattr(regions, "search_rules", lambda *_: list(next(halves)))
+    found = found_in(rows, np.arange(4000) >= 2000, np.zeros(2, dtype=int))
+    assert [region.rule in {rules[0] for rules in found_rules} for region in found] == [True]
+
+
+def test_a_region_whose_interval_has_zero_in_it_is_none():
+    """The second of two rules, by Holm at 5 %, has p = 0.036; their simultaneous intervals are each at 97.5 %."""
+
+    def table(first, second):
+        x, y = np.zeros((2, 1000))
+        x[:first] = 1
+        y[: second * first // 1000] = 1  # as many in the first rule as there would be by chance
+        y[first : first + second - second * first // 1000] = 1
+        return np.column_stack([x, y])
+
+    rows, in_b = np.concatenate([table(200, 100), table(500, 131)]), np.arange(2000) >= 1000
+    rules = [(Condition(0, levels=(1,)),), (Condition(1, levels=(1,)),)]
+    for rule, level in ((rules[1], ALPHA), (rules[0], 1e-9)):
+        assert conditional_test(holds(rule, rows), in_b, np.zeros(2000, dtype=int))[0] < level
+    assert newcombe(np.array([100, 131]), np.array([1000, 1000]), ALPHA / 2)[0] < 0
+    assert [region.rule for _, region in regions._confirmed(rules, rows, in_b, ALPHA)] == rules[:1]
+    assert [region.rule for _, region in regions._confirmed(rules[1:], rows, in_b, ALPHA)] == rules[1:]
+
+
 def test_a_rule_of_about_half_of_the_rows_is_said_where_it_is():
     random = np.random.default_rng(4)
     rows = random.random((4000, 1)) * 100

@@ -74,6 +74,8 @@ def table_of(data: Any, where: str) -> Table:
         # an unnamed Series is None in pandas and "" elsewhere
         label = None if frame.name in (None, "") else (str(frame.name),)
         return Table(where, (len(frame),), [_series(frame)], label)
+    if isinstance(data, (list, tuple)) and data and _fields(data[0]) is not None:
+        data = _by_columns(data, where)
     if isinstance(data, Mapping):
         table = _of_mapping(data, where)
     elif isinstance(frame, nw.DataFrame):
@@ -87,14 +89,37 @@ def table_of(data: Any, where: str) -> Table:
     return table
 
 
+def _fields(row: Any) -> Mapping[Any, Any] | None:
+    """A row that knows the names of its values, as a mapping; None for other rows."""
+    if isinstance(row, Mapping):
+        return row
+    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else None
+
+
+def _by_columns(rows: Sequence[Any], where: str) -> dict[str, Any]:
+    """Rows by name as columns by name; what a row lacks is a missing value."""
+    found: dict[str, Any] = {}
+    for i, row in enumerate(rows):
+        if (named := _fields(row)) is None:
+            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}")
+        for name, value in named.items():
+            found.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
+        if len(texts := Counter(map(str, named))) < len(named):
+            twice = [name for name, count in texts.items() if count > 1]
+            raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}")
+    return found
+
+
 def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
     """Columns by name, each a sequence of the same length."""
     names, columns = tuple(map(str, data)), []
     for name, values in zip(names, data.values(), strict=True):
+        if isinstance(values, (list, tuple)) and values and _fields(values[0]) is not None:
+            values = np.fromiter(values, dtype=object, count=len(values))  # one column of mappings, not many columns
         part = table_of(values, f"column {shown(name)} of {where}")
         if len(part.shape) != 1:
             raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed")
-        boolean = part.columns[0].values.dtype == bool
+        boolean = part.columns[0].values.dtype == bool or _truths(values)
         columns.append(replace(part.columns[0], kind="booleans") if boolean else part.columns[0])
     lengths = [len(column.values) for column in columns]
     if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
@@ -103,6 +128,13 @@ def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
     if len(set(names)) < len(names):
         raise InputError(f"{where} has two keys that read alike: {listed(names)}")
     return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)
+
+
+def _truths(values: Any) -> bool:
+    """Whether Python objects are True, False and missing ones, which would pass for numbers."""
+    if not isinstance(values, (list, tuple)) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return False
+    return all(isinstance(v, (bool, np.bool_)) or absent(v) for v in values) and not all(map(absent, values))
 
 
 def _array(data: Any, where: str) -> npt.NDArray[Any]:

@@ -23,6 +23,7 @@ _SEARCHED = 20_000  # rows searched at most; all of the other half are tested
 _EXACT = 2500.0  # variance of a count up to which its law is written out; beyond it is normal to 2 %
 _REACH = 40.0  # deviations written out
 _TIE = 1e-7
+_SAME = 0.5  # of the rows of two rules, beyond which they are one finding
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,8 @@ def find_regions(
 ) -> list[Region]:
     """Regions whose adjusted p is at most alpha; the one with the largest difference in deviations first.
 
-    Each half is searched and tested by the other at half of alpha. Of rules that say the same, the strongest stays.
+    Each half is searched and tested by the other at half of alpha. Of rules that say the same, or hold for about the
+    same rows, the strongest stays; one whose interval has 0 in it is none.
     """
     orders = [random.permutation(np.flatnonzero(in_b == side)) for side in (False, True)]
     if len(rows) < _LEAST or min(map(len, orders)) < 2:
@@ -62,9 +64,11 @@ def find_regions(
     kept: list[Region] = []
     for _, region in sorted(found, key=lambda each: -each[0]):
         earlier, _ = strata_of([each.rule for each in kept], rows)
-        p, z = conditional_test(holds(region.rule, rows), in_b, earlier)
+        held = holds(region.rule, rows)
+        p, z = conditional_test(held, in_b, earlier)
         named = {each.rule[0].column for each in kept if len(each.rule) == 1}
         again = len(region.rule) == 1 and region.rule[0].column in named
+        again = again or any(_overlap(held, holds(each.rule, rows)) > _SAME for each in kept)
         if not again and p <= alpha and z * (region.share_b - region.share_a) > 0 and len(kept) < most:
             kept.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
     return kept
@@ -82,13 +86,18 @@ def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: floa
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])
     regions = []
     for k in range(len(rules)):
-        if adjusted[k] > alpha:
-            continue
         a, b = int(np.sum(held[k] & ~in_b)), int(np.sum(held[k] & in_b))
         interval = newcombe(np.array([a, b]), sizes, alpha / len(rules))
+        if adjusted[k] > alpha or interval[0] <= 0 <= interval[1]:  # Holm may reject where the interval has 0 in it
+            continue
         region = Region(rules[k], a, b, a / int(sizes[0]), b / int(sizes[1]), interval, float(adjusted[k]))
         regions.append((abs(float(deviations[k])), region))
     return regions
+
+
+def _overlap(one: BoolArray, other: BoolArray) -> float:
+    """Rows of both over rows of either."""
+    return float(np.sum(one & other)) / max(1, int(np.sum(one | other)))
 
 
 def conditional_test(found: BoolArray, in_b: BoolArray, stratum: IntArray) -> tuple[float, float]:

@@ -361,7 +361,7 @@ class LSDD(BaseEstimator):
         level = checks.fraction(level, "level")
         data, solver, choice = self._data, self._solver, self._choice
         value, log_factor = averaged_distance(solver, DIFFERENCE, choice)
-        value = max(0.0, value)
+        value = max(0.0, value) if data.given.varying.any() else 0.0  # else sums that cancel leave a rest
         densities = self._densities()
         total, log_total = self._norms(densities)
         normalized = _ratio(value, log_factor, total, log_total)

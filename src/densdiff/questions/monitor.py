@@ -167,14 +167,19 @@ class ChangeMonitor:
         return self._model.lam
 
     def update(self, x: Any) -> MonitorStep:
-        """Take one row: a number, a sequence of d numbers, a mapping by column name, or a frame of one row.
+        """Take one row: a number, a sequence of d numbers, a mapping or named tuple, or a frame of one row.
 
         A row that cannot be used is an InputError with its index and leaves the monitor as it was.
         """
         return self._pushed(self._row(x))[0]
 
     def update_many(self, X: Any) -> list[MonitorStep]:
-        """Take rows one after the other, as so many calls of `update`; all of them or, if one is bad, none."""
+        """Take rows one after the other, as so many calls of `update`; all of them or, if one is bad, none.
+
+        Rows are a frame, an array, a mapping of columns, or a list of mappings.
+        """
+        if isinstance(X, (list, tuple)) and not X:
+            return []
         try:
             rows = checks.points(X, self.names_, "X")
         except InputError as error:
@@ -205,6 +210,8 @@ class ChangeMonitor:
         """One row (1, d); plain numbers take no detour."""
         d = len(self.names_)
         try:
+            if isinstance(x, tuple) and hasattr(x, "_asdict") and set(self.names_) & set(named := x._asdict()):
+                x = named
             if isinstance(x, Mapping):
                 x = self._by_name(x)
             elif hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame
