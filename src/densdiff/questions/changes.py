@@ -1,6 +1,6 @@
 """When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -10,8 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
+from densdiff.checks.summaries import reading
 from densdiff.core.changes import IntArray, peaks, season
 from densdiff.core.scaling import FloatArray
+from densdiff.engines import inputs
+from densdiff.engines.sources import Source
+from densdiff.engines.stretches import counted, most_rows, stretches
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
@@ -154,23 +158,96 @@ def detect_changes(
     estimator = checked(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
     if tuning == "window" and not isinstance(estimator, LSDD):
         raise InputError(f"tuning='window' is for LSDD; {type(estimator).__name__} has one width for the series")
-    data = checks.series(series, time)
-    given = checks.window(window, data.step)
     own = estimator.random_state
     seed = checks.seed(random_state if own is None else own)
-    length = len(data.rows)
-    plan = Plan.of(length, given or _auto_window(data.rows), lag, alpha, seed)
-    if given is not None and 2 * given + plan.lag > length:
-        raise InputError(f"window={window!r} takes {given} samples on each side, but series has only {length} in all")
-    search = _Search(data, plan, estimator, tuning, wanted)
-    if plan.lag < lag:
-        search.notes.append(f"lag cut from {lag} to {plan.lag}, an eighth of the window of {plan.window} samples")
-    return search.result()
+    asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
+    series = inputs.read(series)
+    source = inputs.source_of(series, "series")
+    return asked.of(series) if source is None else _in_stretches(source, asked)
 
 
-def _auto_window(rows: FloatArray) -> int:
-    """From the length; more than half a season if there is one, or its rise would be a change."""
-    length = len(rows)
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked of a series, all arguments checked."""
+
+    time: Any
+    window: Any
+    lag: int
+    tuning: str
+    wanted: int | None
+    alpha: float
+    model: LSDD | KDEDifference | KLIEP
+    seed: int
+
+    def of(self, series: Any) -> ChangesResult:
+        """The changes of a series in memory."""
+        data = checks.series(series, self.time)
+        given, length = checks.window(self.window, data.step), len(data.rows)
+        plan = Plan.of(length, given or _auto_window(data.rows, length), self.lag, self.alpha, self.seed)
+        if given is not None and 2 * given + plan.lag > length:
+            sides = f"window={self.window!r} takes {given} samples on each side"
+            raise InputError(f"{sides}, but series has only {length} in all")
+        search = _Search(data, plan, self.model, self.tuning, self.wanted)
+        if plan.lag < self.lag:
+            cut = f"lag cut from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
+            search.notes.append(cut)
+        return search.result()
+
+
+def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
+    """The changes of a series that is read in blocks: all at once if it fits, else in stretches that overlap.
+
+    Each stretch is searched at alpha over their number, so that alpha bounds any false report of all of them; what is
+    nearer to the middle of the next stretch is left to it.
+    """
+    total, width = counted(source), len(reading(source.head(), "series").names)
+    most = most_rows(width)
+    if total <= most:
+        return asked.of(next(stretches(source, "series", max(total, 1), 0))[1])
+    if asked.wanted is not None or not (asked.time is None or isinstance(asked.time, str)):
+        what = "n_changes" if asked.wanted is not None else "time as an array"
+        raise InputError(f"{what} is for series that fit in memory, here {most} of {total} samples; leave it out")
+    head = checks.series(next(stretches(source, "series", most, 0))[1], asked.time)
+    window = checks.window(asked.window, head.step) or _auto_window(head.rows, total)
+    if (overlap := 8 * window + asked.lag) > most // 2:
+        cure = f"take a window of at most {most // 20}, or raise sklearn.set_config(working_memory=...)"
+        raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}")
+    count = -(-(total - overlap) // (most - overlap))
+    each = replace(asked, window=window, alpha=asked.alpha / count)
+    parts = [(start, each.of(part)) for start, part in stretches(source, "series", most, overlap)]
+    return _joined(parts, asked.alpha, overlap)
+
+
+def _joined(parts: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
+    """One result of overlapping stretches, each responsible up to the middle of the overlap."""
+    notes: list[str] = []
+    count, kept = len(parts), []
+    for k, (start, part) in enumerate(parts):
+        low = overlap // 2 if k else 0
+        high = len(part.scores) - (overlap - overlap // 2 if k < count - 1 else 0)
+        own = (part.changes >= low) & (part.changes < high)
+        clock = None if part.times is None else part.times[low:high]
+        found = part.changes[own] + start, np.minimum(1.0, count * part.pvalues[own])
+        kept.append((*found, part.scores[low:high], part.series[low:high].astype(np.float32), clock))
+        notes += part.warnings
+    notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; the threshold is the highest")
+    changes, pvalues, scores, series, times = zip(*kept, strict=True)
+    return replace(
+        parts[0][1],
+        changes=np.concatenate(changes),
+        pvalues=np.concatenate(pvalues),
+        scores=np.concatenate(scores),
+        threshold=max(part.threshold for _, part in parts),
+        alpha=alpha,
+        series=np.concatenate(series),
+        times=None if times[0] is None else np.concatenate(times),
+        n_x=sum(map(len, scores)),
+        warnings=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _auto_window(rows: FloatArray, length: int) -> int:
+    """From the length; more than half a season if these rows have one, or its rise would be a change."""
     rule = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
     return max(_SHORTEST, round(max(rule, _SEASON * season(rows))))
 

@@ -16,6 +16,8 @@ from sklearn.utils.validation import has_fit_parameter
 from densdiff import checks
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
+from densdiff.engines import inputs
+from densdiff.engines.stretches import drawn
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
@@ -23,6 +25,7 @@ from densdiff.estimators.mixture import MOST_ROWS, Labelled, LearnedMixture, Mat
 from densdiff.estimators.profiles import Mixture, mixture
 from densdiff.estimators.results import Receipt
 
+_MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 _LEAST_WEIGHT = 1e-6  # some classifiers cannot be fitted to a class of weight 0
 
@@ -207,6 +210,11 @@ class ClassBalance(BaseEstimator):
     def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
         """The shares found, and the new rows as they were checked."""
         data = self._fitted()
+        X_new = inputs.read(X_new)
+        if (source := inputs.source_of(X_new, "X_new")) is not None:
+            X_new, count = drawn(source, "X_new", self.seed_, _MOST_NEW)
+            if count > _MOST_NEW:
+                notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
         new = checked = checks.new_rows(X_new, self.feature_names_, notes, data.levels)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
         shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
