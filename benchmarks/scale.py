@@ -1,0 +1,112 @@
+"""Rows that are not in memory: a cross-validated fit from Parquet files, and Dask with one and with two workers.
+
+Every measurement runs in a process of its own after a small fit, which loads and compiles what is needed. Memory is the
+peak of the whole process.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.measure import record
+
+PARQUET = "Cross-validated fit from Parquet"
+COLUMNS = 10
+SIZES = 100_000, 1_000_000, 10_000_000  # rows of both samples together
+WRITTEN = 500_000  # rows at a time
+FROM_PARQUET = """
+import json, sys, time
+import sklearn
+import densdiff as dd
+sklearn.set_config(working_memory=16)  # also small files are read in blocks
+small = [dd.datasets.gaussian_shift(0.5, d=10, n=20_000, random_state=k).x for k in (0, 1)]
+dd.LSDD(solver="centers", random_state=0).fit(*[[rows] for rows in small])
+start = time.perf_counter()
+model = dd.LSDD(random_state=0).fit(sys.argv[1], sys.argv[2])
+seconds = time.perf_counter() - start
+peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]
+print(json.dumps(dict(seconds=seconds, peak=int(peak) / 1024, sigma=model.sigma_, solver=model.solver_)))
+"""
+BY_DASK = """
+import json, sys, time
+import dask.array as da
+from distributed import Client, LocalCluster, wait
+import densdiff as dd
+
+def main():
+    workers, n = int(sys.argv[1]), int(sys.argv[2])
+    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster):
+        state = da.random.default_rng(0)
+        x, y = (state.normal(size=(n, 10), chunks=(n // 16, 10)).persist() for _ in range(2))
+        wait([x, y])
+        model = dd.LSDD(random_state=0)
+        model.fit(x[: n // 8], y[: n // 8])
+        start = time.perf_counter()
+        model.fit(x, y)
+        print(json.dumps(dict(seconds=time.perf_counter() - start, solver=model.solver_)))
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def run(program, *arguments):
+    """What a program prints as JSON, from a process with one thread of BLAS."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "program.py")
+        file.write_text(program)
+        command = [sys.executable, str(file), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | threads)
+    if done.returncode:
+        raise RuntimeError(done.stderr[-2000:])
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def write(path, n, seed, shift):
+    """A Parquet file of n rows, written in pieces."""
+    random = np.random.default_rng(seed)
+    schema = pa.schema([(f"x{j}", pa.float64()) for j in range(COLUMNS)])
+    with pq.ParquetWriter(path, schema) as writer:
+        for start in range(0, n, WRITTEN):
+            rows = random.normal(size=(COLUMNS, min(WRITTEN, n - start)))
+            rows[0] += shift
+            writer.write_table(pa.table([pa.array(row) for row in rows], schema=schema))
+
+
+def from_parquet(quick):
+    """Time and memory against the number of rows."""
+    sizes = [size // 10 for size in SIZES[:2]] if quick else SIZES
+    found = []
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, name) for name in ("x.parquet", "y.parquet")]
+            for k, path in enumerate(paths):
+                write(path, size // 2, k, 0.1 * k)
+            found.append(run(FROM_PARQUET, *paths))
+        print(f"{size} x {COLUMNS} rows from Parquet: {found[-1]['seconds']:.2f} s, {found[-1]['peak']:.0f} MiB")
+        record(f"{size} x {COLUMNS} rows", found[-1]["seconds"], title=PARQUET)
+        record(f"{size} x {COLUMNS} rows, whole process", found[-1]["peak"], unit="MiB", goal="under 1024", title=PARQUET)
+    slope = np.polyfit(np.log(sizes), np.log([each["seconds"] for each in found]), 1)[0]
+    print(f"time grows with the power {slope:.3f} of the rows; to reach: 0.95 to 1.05")
+    record("power of the rows that the time grows with", slope, unit="", goal="0.95 to 1.05", title=PARQUET)
+
+
+def by_dask(quick):
+    """Two workers of one thread each against one."""
+    n = 100_000 if quick else 2_000_000
+    one, two = (run(BY_DASK, workers, n)["seconds"] for workers in (1, 2))
+    print(f"Dask, 2 x {n} x 10 rows: one worker {one:.2f} s, two {two:.2f} s, {one / two:.2f} times; to reach: 1.7")
+    record(f"2 x {n} x 10 rows, two workers", two, one, peer="one worker", goal="1.7", title="Dask")
+
+
+def main(quick=False):
+    from_parquet(quick)
+    by_dask(quick)
