@@ -244,8 +244,8 @@ def compare(
 
     Parameters
     ----------
-    A, B : data frame, array, mapping of columns, or path
-        Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file.
+    A, B : data frame, array, mapping of columns, path, Dask collection or iterable of blocks
+        Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
     columns : sequence of str, optional
         Compare these only.
     alpha : float

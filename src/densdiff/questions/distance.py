@@ -14,7 +14,7 @@ def l2_distance(X: Any, Y: Any, *, model: Any = None, level: float = 0.95, rando
 
     Parameters
     ----------
-    X, Y : array or data frame of shape (n, d) and (m, d)
+    X, Y : array or data frame of shape (n, d) and (m, d), path, Dask collection or iterable of blocks
     model : LSDD or KDEDifference, optional
         An unfitted estimator; it is cloned, and its own ``random_state`` wins if set.
     level : float

@@ -86,7 +86,7 @@ def two_sample_test(
 
     Parameters
     ----------
-    X, Y : array or data frame of shape (n, d) and (m, d)
+    X, Y : array or data frame of shape (n, d) and (m, d), path, Dask collection or iterable of blocks
     model : LSDD, KDEDifference or KLIEP, optional
         An unfitted estimator whose distance is the statistic; it is cloned, and its own ``random_state`` wins if set.
     n_permutations : int
@@ -96,7 +96,8 @@ def two_sample_test(
         counting; one pair, by cross-validation on the pooled rows; or cross-validation anew within every
         relabelling, as in the paper. Numbers given for both leave nothing to tune.
     null : {"auto", "permutation", "asymptotic"}
-        Where the null distribution comes from; "auto" takes relabellings while they are affordable.
+        Where the null distribution comes from; "auto" takes relabellings while they are affordable. Rows that are not
+        in memory are relabelled in one and two columns; with more there is the limit only.
     blocks : array of n + m labels, optional
         Groups of the pooled rows, X's first: rows are exchanged within their group only. Paired rows are groups of two.
     random_state : None, int, Generator or RandomState
