@@ -1,5 +1,8 @@
 """Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of."""
 
+from functools import cache
+from types import ModuleType
+
 import numpy as np
 import numpy.typing as npt
 
@@ -7,6 +10,25 @@ from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
+
+_FUSED_WORK = 2e9
+_FUSED_CENTERS, _FUSED_ROWS = 32, 64  # at least, the rows in each group: tiles are padded to 64 centers and 16 rows
+
+
+def fused_pays(rows: int, groups: int, centers: int, sigmas: int) -> bool:
+    """Whether the compiled sum is worth its start, whatever this process did before: the same call, the same bits."""
+    enough = centers >= _FUSED_CENTERS and rows >= _FUSED_ROWS * groups
+    return enough and rows * centers * (sigmas + 8.0) >= _FUSED_WORK
+
+
+@cache
+def _fused() -> ModuleType | None:
+    """The compiled sum, or None where numba is absent or does not fit the NumPy that is installed."""
+    try:
+        from densdiff.engines import fused
+    except ImportError:
+        return None
+    return fused
 
 
 def group_sums(
@@ -19,12 +41,19 @@ def group_sums(
     direct: bool,
     categories: Categories | None = None,
     block_rows: int | None = None,
+    fused: bool | None = None,
 ) -> FloatArray:
     """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b).
 
     Rows are visited group by group, so that a block is summed by a few products of contiguous slices. Categories are
-    the last columns of rows and centers; their factor must be the same for every sigma.
+    the last columns of rows and centers; their factor must be the same for every sigma, and with them, or with a size
+    of blocks, the sum is NumPy's. Otherwise the compiled sum is taken where numba is installed and `fused_pays`; who
+    calls for many parts of the same data says so by ``fused``, from the size of the whole.
     """
+    if fused is None:
+        fused = fused_pays(len(rows), int(groups.max()) + 1, len(centers), len(sigmas))
+    if fused and categories is None and block_rows is None and rows.shape[1] > 0 and (fast := _fused()) is not None:
+        return np.asarray(fast.group_sums(rows, weights, groups, centers, sigmas, direct=direct))
     codes_of_rows = codes_of_centers = np.empty((0, 0))
     if categories is not None:
         (rows, codes_of_rows), (centers, codes_of_centers) = categories.split(rows), categories.split(centers)
