@@ -1,4 +1,4 @@
-"""Weighted row sums of kernel features by the compiled ladder of `fused_tiles`: packing, threads, and adding up.
+"""Weighted row sums of kernel features by the compiled ladder of `fused_tiles`: blocks, threads, and adding up.
 
 Blocks of a fixed number of rows of one group, added in their order: the bits do not depend on the number of threads.
 The threads are our own, because those of numba may not be entered from several threads (Dask workers, pools).
@@ -36,19 +36,20 @@ def group_sums(
     n_groups = int(groups.max()) + 1
     short = groups.astype(np.int16) if n_groups < 1 << 15 else groups  # NumPy has a linear sort for 16 bits alone
     order = np.argsort(short, kind="stable")
-    bounds = np.cumsum(np.bincount(groups + 1))  # of groups in the order, (groups + 1,)
+    bounds = np.append(0, np.cumsum(np.bincount(groups)))  # of groups in the order, (groups + 1,)
     tasks = [
         (g, order[start : min(start + BLOCK_ROWS, bounds[g + 1])])
         for g in range(n_groups)
         for start in range(bounds[g], bounds[g + 1], BLOCK_ROWS)
     ]
-    tiles = _packed_centers(centers, direct)
+    tiles = packed_centers(np.ascontiguousarray(centers), direct)
     scales = -0.5 / np.log(2.0) / np.square(sigmas)
     plan = np.array(squarings(sigmas))
 
     def work(task: Task) -> FloatArray:
-        packed, of_rows = _packed_rows(rows.take(task[1], axis=0), weights[task[1]], direct)
-        return np.asarray(fused_tiles.block_sums(packed, of_rows, tiles, scales, plan, direct))
+        # copies, because numba would compile once more for arrays of another layout or that may not be written
+        of_rows, of_weights = rows.take(task[1], axis=0), weights.take(task[1])
+        return np.asarray(fused_tiles.block_sums(of_rows, of_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
     for (g, _), part in zip(tasks, _in_order(work, tasks), strict=True):
@@ -56,10 +57,12 @@ def group_sums(
     return sums
 
 
-def _packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
+def packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
     """Tiles of 64 centers, column after column: (t, q * 64). Centers added to fill the last tile are not looked at."""
     b, d = centers.shape
-    packed = np.zeros((-(-b // fused_tiles.TILE) * fused_tiles.TILE, _width(d, direct)))
+    step = fused_tiles.COLUMNS_DIRECT if direct else fused_tiles.COLUMNS
+    columns = -(-(d if direct else d + 2) // step) * step
+    packed = np.zeros((-(-b // fused_tiles.TILE) * fused_tiles.TILE, columns))
     if direct:
         packed[:b, :d] = centers
     else:  # times (x, |x|^2, 1): the squared distance
@@ -68,23 +71,6 @@ def _packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
         packed[:b, d + 1] = np.einsum("ij,ij->i", centers, centers)
     tiles = packed.reshape(-1, fused_tiles.TILE, packed.shape[1]).transpose(0, 2, 1)
     return np.ascontiguousarray(tiles).reshape(len(tiles), -1)
-
-
-def _packed_rows(rows: FloatArray, weights: FloatArray, direct: bool) -> tuple[FloatArray, FloatArray]:
-    """Rows and weights for the kernel; rows added to fill the last tile weigh nothing."""
-    k, d = rows.shape
-    filled = -(-k // fused_tiles.TILE_ROWS) * fused_tiles.TILE_ROWS
-    packed = np.zeros((filled, _width(d, direct)))
-    packed[:k, :d] = rows
-    if not direct:
-        packed[:k, d] = np.einsum("ij,ij->i", rows, rows)
-        packed[:k, d + 1] = 1.0
-    return packed, np.concatenate([weights, np.zeros(filled - k)])
-
-
-def _width(d: int, direct: bool) -> int:
-    step = fused_tiles.COLUMNS_DIRECT if direct else fused_tiles.COLUMNS
-    return -(-(d if direct else d + 2) // step) * step
 
 
 def _in_order(work: Callable[[Task], FloatArray], tasks: Iterable[Task]) -> Iterator[FloatArray]:
@@ -106,6 +92,9 @@ def _threads() -> int:
 
     BLAS hears of OMP_NUM_THREADS (which Dask sets for its workers), of threadpool_limits and of joblib.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     blas = [int(library["num_threads"]) for library in _controller().info() if library["user_api"] == "blas"]
-    return max(1, min([cores, int(vars(numba.config)["NUMBA_NUM_THREADS"]), *blas]))
+    return max(1, min([_cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"]), *blas]))
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
