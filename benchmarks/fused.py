@@ -111,7 +111,7 @@ def bare_compiled():
         squared, psi = np.empty(TILE_ROWS * TILE), np.empty(TILE_ROWS * TILE)
         for t in range(len(tiles)):
             for i in range(0, len(filled), TILE_ROWS):
-                expanded(squared, filled[i : i + TILE_ROWS], tiles[t])
+                expanded(squared, filled, i, tiles, t)
                 exponentials(psi, squared, scale)
         return psi[0]
 
