@@ -21,6 +21,7 @@ NAMES = (
     "changes",
     "monitor",
     "compare",
+    "fused",
 )
 
 if __name__ == "__main__":

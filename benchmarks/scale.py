@@ -93,7 +93,9 @@ def from_parquet(quick):
             found.append(run(FROM_PARQUET, *paths))
         print(f"{size} x {COLUMNS} rows from Parquet: {found[-1]['seconds']:.2f} s, {found[-1]['peak']:.0f} MiB")
         record(f"{size} x {COLUMNS} rows", found[-1]["seconds"], title=PARQUET)
-        record(f"{size} x {COLUMNS} rows, whole process", found[-1]["peak"], unit="MiB", goal="under 1024", title=PARQUET)
+        record(
+            f"{size} x {COLUMNS} rows, whole process", found[-1]["peak"], unit="MiB", goal="under 1024", title=PARQUET
+        )
     slope = np.polyfit(np.log(sizes), np.log([each["seconds"] for each in found]), 1)[0]
     print(f"time grows with the power {slope:.3f} of the rows; to reach: 0.95 to 1.05")
     record("power of the rows that the time grows with", slope, unit="", goal="0.95 to 1.05", title=PARQUET)

@@ -44,7 +44,7 @@ def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> Fl
     return np.maximum(squared, 0.0, out=squared)
 
 
-def _squarings(sigmas: FloatArray) -> list[int]:
+def squarings(sigmas: FloatArray) -> list[int]:
     """For each sigma, widest first: how many squarings of the previous features give it; 0 means a new exp."""
     plan, since = [0], 0
     for wide, narrow in itertools.pairwise(sigmas):
@@ -63,7 +63,7 @@ def features(squared: FloatArray, sigmas: FloatArray) -> Iterator[FloatArray]:
     """
     psi = np.empty_like(squared)
     with np.errstate(under="ignore"):
-        for sigma, k in zip(sigmas, _squarings(sigmas), strict=True):
+        for sigma, k in zip(sigmas, squarings(sigmas), strict=True):
             if k == 0:
                 np.multiply(squared, -0.5 / sigma**2, out=psi)
                 np.exp(psi, out=psi)
