@@ -84,7 +84,7 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
     def sums():
         return fused.group_sums(*given_arrays, LADDER, direct=True)
 
-    def backwards(work, tasks):
+    def backwards(work, tasks, threads):
         return reversed([work(task) for task in reversed(tasks)])
 
     monkeypatch.setattr(fused, "_threads", lambda: 1)
@@ -169,7 +169,7 @@ class Compiled:
     """Stands for the compiled sum, to see who takes it."""
 
     @staticmethod
-    def group_sums(rows, weights, groups, centers, sigmas, *, direct):
+    def group_sums(rows, weights, groups, centers, sigmas, *, direct, threads):
         return np.full((len(sigmas), int(groups.max()) + 1, len(centers)), np.nan)
 
 
