@@ -2,8 +2,8 @@
 
 Every size runs in a fresh process on one core. "fit": from two samples to f, or their ratio, at 1000 points, each
 method with its own tuning (gaussian_kde has none; the plain loop stops at the choice of its model). "test": from two
-samples to a p-value by permutations. A method's curve ends where one run takes longer than the limit or the next would
-not fit in memory.
+samples to a p-value by permutations. A method's curve ends where one run takes longer than 15 s ("time"), the next
+would not fit in memory ("memory"), or it fails.
 """
 
 import json
@@ -22,7 +22,7 @@ BASE = {
     "test": {"n": (None, 5, 250, 200), "d": (500, None, 250, 200), "b": (1000, 5, None, 200), "B": (500, 5, 250, None)},
 }
 FIRST = {"n": 250, "d": 1, "b": 50, "B": 100}
-DOUBLINGS = {"n": 12, "d": 8, "b": 6, "B": 7}
+DOUBLINGS = {"n": 12, "d": 7, "b": 5, "B": 7}
 QUICK = 5  # what a quick look divides all sizes but d by
 LIMIT = 15.0  # seconds
 
@@ -63,8 +63,8 @@ def main(quick=False):
                 except Skipped as why:
                     skip(method, why)
                     continue
-                for axis, points in found.items():
+                for axis, (points, end) in found.items():
                     if points:
-                        curve(question, axis, method, *zip(*points, strict=True))
+                        curve(question, axis, method, *zip(*points, strict=True), end=end)
                     else:
-                        skip(method, f"no size of {axis} within the limit")
+                        skip(f"{method} in {axis}", end)

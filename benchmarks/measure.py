@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-FASTER, TIME, MEMORY, ERROR = "times faster", "of its time", "of its memory", "of its error"
+FASTER, TIME, MEMORY, ERROR = "times faster", "times its time", "of its memory", "of its error"
 
 
 class Page:
@@ -88,16 +88,15 @@ def exponent(sizes, values, last=4):
     return float(np.polyfit(np.log(sizes[there]), np.log(values[there]), 1)[0])
 
 
-def curve(figure, axis, method, sizes, seconds, memory):
-    """Print and keep a method's seconds and MiB at growing sizes, and the exponents they grow with at the large end."""
+def curve(figure, axis, method, sizes, seconds, memory, end=""):
+    """Print and keep a method's seconds and MiB at growing sizes, their exponents at the large end, and why it ends."""
     found = {"figure": figure, "axis": axis, "method": method}
-    found |= {"sizes": list(sizes), "seconds": list(seconds), "memory": list(memory)}
+    found |= {"sizes": list(sizes), "seconds": list(seconds), "memory": list(memory), "end": end}
     # A few MiB are the interpreter's, not the method's.
     found["time_exponent"] = exponent(sizes, seconds)
     found["memory_exponent"] = exponent(sizes, np.where(np.asarray(memory) < 4, 0, memory))
     page.curves.append(found)
     slopes = [f"{found[name]:.2f}" if found[name] is not None else "-" for name in ("time_exponent", "memory_exponent")]
     span = f"{axis} = {sizes[0]:,} to {sizes[-1]:,}"
-    print(
-        f"{method:28s}{span:28s}{seconds[-1]:11.4f} s{memory[-1]:9.0f} MiB{slopes[0]:>10s}{slopes[1]:>10s}", flush=True
-    )
+    largest = f"{seconds[-1]:11.4f} s{memory[-1]:9.0f} MiB"
+    print(f"{method:28s}{span:28s}{largest}{slopes[0]:>10s}{slopes[1]:>10s}   {end}", flush=True)

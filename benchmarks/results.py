@@ -2,6 +2,7 @@
 
 import datetime
 import io
+import itertools
 import json
 import os
 import platform
@@ -91,22 +92,15 @@ def measured(row):
     """The cells of a measurement."""
     peer = f"{row['peer']}: {amount(row['theirs'], row['unit'])}" if "theirs" in row else ""
     ratio = f"{row['ratio']:.3g} {row['means']}" if "theirs" in row else ""
-    what = f"{row['title']}: {row['what']}" if row["title"] else row["what"]
-    return what, amount(row["ours"], row["unit"]), peer, ratio, row["goal"], met(row)
+    return row["what"], amount(row["ours"], row["unit"]), peer, ratio, row["goal"], met(row)
 
 
 def grown(curve):
     """The cells of a curve."""
     slopes = [f"{curve[k]:.2f}" if curve[k] is not None else "-" for k in ("time_exponent", "memory_exponent")]
     span = f"{curve['axis']} = {curve['sizes'][0]:,} to {curve['sizes'][-1]:,}"
-    return (
-        curve["figure"],
-        curve["method"],
-        span,
-        *slopes,
-        f"{curve['seconds'][-1]:.3g}",
-        f"{curve['memory'][-1]:.0f}",
-    )
+    largest = f"{curve['seconds'][-1]:.3g}", f"{curve['memory'][-1]:.0f}"
+    return (curve["figure"], curve["method"], span, *slopes, *largest, curve["end"])
 
 
 def section(found, figures):
@@ -114,11 +108,20 @@ def section(found, figures):
     quick = " **A quick look, not a measurement.**" if found["quick"] else ""
     parts = [f"## {found['name']}\n\n{found['about']}\n\n{found['date']}, {found['machine']}; "]
     parts.append(f"{found['minutes']:.1f} minutes.{quick}\n")
-    if found["rows"]:
-        heads = ("what", "densdiff", "peer", "ratio", "to reach", "met")
-        parts.append("\n" + table(heads, map(measured, found["rows"])))
+    for title, rows in itertools.groupby(found["rows"], key=lambda row: row["title"]):
+        heads = (title or "what", "densdiff", "peer", "ratio", "to reach", "met")
+        parts.append("\n" + table(heads, map(measured, rows)))
     if found["curves"]:
-        heads = ("question", "method", "over", "time grows as", "memory grows as", "seconds, largest", "MiB, largest")
+        heads = (
+            "question",
+            "method",
+            "over",
+            "time grows as",
+            "memory grows as",
+            "seconds, largest",
+            "MiB, largest",
+            "ends for",
+        )
         parts.append("\nExponents fitted to the last four sizes.\n\n" + table(heads, map(grown, found["curves"])))
     parts += [f"\n![{path.stem}]({path.parent.name}/{path.name})\n" for path in figures]
     if found["skipped"]:

@@ -120,8 +120,15 @@ def amount(path, name):
 
 
 def measure(run, size, answer):
-    """Send (seconds, MiB beyond what was there before) of one run; the least of three if they are short."""
-    n, d, b, permutations = size
+    """Send (seconds, MiB beyond what was there before) of one run, or why it failed."""
+    try:
+        answer.send(measured_here(run, *size))
+    except Exception as error:
+        answer.send(f"{type(error).__name__}: {error}"[:100])
+
+
+def measured_here(run, n, d, b, permutations):
+    """(seconds, MiB), the least of three if they are short."""
     x, y = np.random.default_rng(0).standard_normal((2, n, d))
     x[:, 0] += 0.5
     run(x[:200], y[:200], min(b, 50), 20)
@@ -132,39 +139,41 @@ def measure(run, size, answer):
         run(x, y, b, permutations)
         times.append(time.perf_counter() - start)
     # VmHWM and not ru_maxrss, which a child takes over from its parent
-    answer.send((min(times), max(amount("/proc/self/status", "VmHWM") - before, 0.0)))
+    return min(times), max(amount("/proc/self/status", "VmHWM") - before, 0.0)
 
 
 def measured(run, size, seconds):
-    """(seconds, MiB) of one size by a fresh child, or None if it takes too long or dies."""
+    """(seconds, MiB) of one size by a fresh child, or the words why there are none."""
     fork = multiprocessing.get_context("fork")  # what has been imported need not be imported again
     receive, send = fork.Pipe(duplex=False)
     child = fork.Process(target=measure, args=(run, size, send))
     child.start()
     send.close()
     try:
-        return receive.recv() if receive.poll(seconds) else None
+        return receive.recv() if receive.poll(seconds) else f"over {seconds:.0f} s"
     except EOFError:
-        return None
+        return "killed"
     finally:
         child.kill()
         child.join()
 
 
 def main(question, method, plan, limit):
-    """Print {axis: [[size, seconds, MiB], ...]}; an axis ends at the first size above the limit of seconds."""
+    """Print {axis: [[[size, seconds, MiB], ...], why it ends there]}; "" where all sizes were measured."""
     warnings.simplefilter("ignore")
     free = amount("/proc/meminfo", "MemAvailable")
     run, found = METHODS[question][method](), {}
     for axis, sizes in plan.items():
-        found[axis] = []
+        found[axis] = [points := [], ""]
         for size in sizes:
             point = measured(run, size, 60 + 20 * limit)
-            if point is None:
+            if isinstance(point, str):
+                found[axis][1] = f"at {size['ndbB'.index(axis)]:,}: {point}"
                 break
-            found[axis].append((size["ndbB".index(axis)], *point))
+            points.append((size["ndbB".index(axis)], *point))
             # The next size is twice this one, and the methods are at most quadratic in memory.
-            if point[0] > limit or 4 * point[1] > 0.8 * free:
+            if size is not sizes[-1] and (point[0] > limit or 4 * point[1] > 0.8 * free):
+                found[axis][1] = "time" if point[0] > limit else "memory"
                 break
     print(json.dumps(found))
 

@@ -48,9 +48,10 @@ def test_a_line_becomes_a_row_that_says_whether_its_goal_is_met(page, capsys):
     measure.line("n = 400", 3.0, 1.5, "at most 0.4", "slower")
     measure.record("memory", 150, unit="MiB", goal="whole process under 100")
     text = results.section(kept(page), [])
-    assert "| a fit: n = 200 | 0.25 s | the loop: 3 s | 12 times faster | at least 12 | yes |" in text
-    assert "| a fit: n = 400 | 1.5 s | the loop: 3 s | 0.5 of its time | at most 0.4 | no |" in text
-    assert "| a fit: memory | 150 MiB |  |  | whole process under 100 | no |" in text
+    assert "| a fit | densdiff | peer |" in text
+    assert "| n = 200 | 0.25 s | the loop: 3 s | 12 times faster | at least 12 | yes |" in text
+    assert "| n = 400 | 1.5 s | the loop: 3 s | 0.5 times its time | at most 0.4 | no |" in text
+    assert "| memory | 150 MiB |  |  | whole process under 100 | no |" in text
     assert "n = 200" in capsys.readouterr().out
 
 
@@ -68,12 +69,12 @@ def test_the_exponent_is_that_of_the_large_end():
 
 
 def test_a_part_run_again_replaces_itself_and_keeps_the_others(page, tmp_path, capsys):
-    measure.curve("fit", "n", "densdiff", [1000, 2000, 4000], [1.0, 2.0, 4.0], [0.0, 0.0, 1.0])
+    measure.curve("fit", "n", "densdiff", [1000, 2000, 4000], [1.0, 2.0, 4.0], [0.0, 0.0, 1.0], "time")
     results.write(tmp_path, NAMES, kept(page, "growth"))
     results.write(tmp_path, NAMES, kept(measure.Page()) | {"text": "first printed"})
     results.write(tmp_path, NAMES, kept(measure.Page()) | {"text": "printed again"})
     text = (tmp_path / "results.md").read_text()
-    assert "| fit | densdiff | n = 1,000 to 4,000 | 1.00 | - | 4 | 1 |" in text
+    assert "| fit | densdiff | n = 1,000 to 4,000 | 1.00 | - | 4 | 1 | time |" in text
     assert "(figures/growth_fit.png)" in text
     assert (tmp_path / "figures" / "growth_fit.png").stat().st_size > 1000
     assert "printed again" in text
