@@ -48,7 +48,7 @@ GOALS = "to reach at 10^6 rows: minutes on two cores, less than 1536 MiB beyond 
 
 
 def main(quick=False):
-    rows, columns = (100_000, 20) if quick else (1_000_000, 100)
+    rows, columns = (50_000, 10) if quick else (1_000_000, 100)
     print(f"{columns} columns of {rows} rows in each table, every second one moved; {GOALS}")
     heads = ("seconds", "CPU", "KS tests", "ratio", "MiB beyond", "found", "wrong")
     print(f"{'':10s}" + "".join(f"{head:>12s}" for head in heads))

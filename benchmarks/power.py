@@ -192,7 +192,7 @@ def verdict(power, means):
 
 
 def main(quick=False):
-    runs, refits, permutations = (30, 0, 99) if quick else (200, 50, 299)
+    runs, refits, permutations = (10, 0, 99) if quick else (200, 50, 299)
     print(f"share of rejections at level {LEVEL}, n = m = {ROWS}, {runs} runs, {permutations} permutations")
     print(f"standard error at most {0.5 / np.sqrt(runs):.3f}", end="")
     print(f"; refit: the first {refits} of the runs only" if refits else "; refit left out, it is slow")

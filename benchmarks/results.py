@@ -122,7 +122,10 @@ def section(found, figures):
             "MiB, largest",
             "ends for",
         )
-        parts.append("\nExponents fitted to the last four sizes.\n\n" + table(heads, map(grown, found["curves"])))
+        parts.append(
+            "\nExponents fitted to the last four sizes; less than 1 MiB is not drawn.\n\n"
+            + table(heads, map(grown, found["curves"]))
+        )
     parts += [f"\n![{path.stem}]({path.parent.name}/{path.name})\n" for path in figures]
     if found["skipped"]:
         parts.append("\nSkipped:\n\n" + "".join(f"- {peer}: {why}\n" for peer, why in found["skipped"]))
