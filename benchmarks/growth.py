@@ -19,7 +19,7 @@ ENVIRONMENTS = {"alibi-detect": PEER, "hyppo": HYPPO, "densratio": DENSRATIO}
 # The sizes that stay while one grows: (n, d, b, B).
 BASE = {
     "fit": {"n": (None, 2, 300, 0), "d": (1000, None, 300, 0), "b": (2000, 5, None, 0)},
-    "test": {"n": (None, 5, 250, 200), "d": (500, None, 250, 200), "b": (1000, 5, None, 200), "B": (500, 5, 250, None)},
+    "test": {"n": (None, 5, 100, 200), "d": (500, None, 250, 200), "b": (1000, 5, None, 200), "B": (500, 5, 250, None)},
 }
 FIRST = {"n": 250, "d": 1, "b": 50, "B": 100}
 DOUBLINGS = {"n": 12, "d": 7, "b": 5, "B": 7}

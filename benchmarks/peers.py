@@ -7,6 +7,7 @@ test had needed before.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -86,7 +87,8 @@ def call(command, seconds, doing):
         raise Skipped(f"{doing}: {type(error).__name__} ({seconds} s at most)") from error
     if done.returncode:
         words = done.stderr.strip().splitlines() or ["no message"]
-        raise Skipped(f"{doing}: exit {done.returncode}, {words[-1][:200]}")
+        errors = [row for row in words if re.match(r"[\w.]*error\b", row, re.IGNORECASE)]  # more may follow them
+        raise Skipped(f"{doing}: exit {done.returncode}, {(errors or words)[-1][:200]}")
     return done.stdout
 
 

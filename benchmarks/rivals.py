@@ -89,8 +89,8 @@ def alibi():
 def hyppo(name):
     from hyppo import ksample
 
-    test = ksample.KSample("Dcorr") if name == "Dcorr" else getattr(ksample, name)()
-    return lambda x, y, b, permutations: test.test(x, y, reps=permutations, workers=1, auto=False)
+    new = {"MMD": ksample.MMD, "Energy": ksample.Energy, "Dcorr": lambda: ksample.KSample("Dcorr")}[name]
+    return lambda x, y, b, permutations: new().test(x, y, reps=permutations, workers=1, auto=False)
 
 
 METHODS = {
