@@ -36,7 +36,7 @@ format: $(DEV)  ## format the code and repair what ruff can repair
 	$(PY) -m ruff format .
 	$(PY) -m ruff check --fix .
 
-bench: $(DEV)  ## print the accuracy and speed tables
+bench: $(DEV)  ## measure against every peer and write benchmarks/results.md, ARGS="speed" for one part, --quick for a look
 	$(PY) -m benchmarks $(ARGS)
 
 calibrate: $(DEV)  ## run the statistical simulations in full and write docs/calibration.md; ARGS=--quick for a look

@@ -5,7 +5,6 @@ read from the folder `shared/data/class_balance` beside it. QuaPy's methods have
 where they need a classifier, and columns in units of the pooled deviation; ours gets the rows as they are.
 """
 
-import os
 import subprocess
 import sys
 import warnings
@@ -16,7 +15,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
 import densdiff as dd
-from benchmarks.speed import fastest, line
+from benchmarks.measure import ERROR, fastest, head, line, one_core, record, skip
 
 try:
     import quadprog  # noqa: F401  EDx needs it, and QuaPy does not install it
@@ -146,12 +145,15 @@ def table(losses):
     return columns
 
 
-def verdict(columns, rivals):
-    """Print the default's loss over that of the best of the rivals, data set by data set."""
+def verdict(title, columns, rivals, goals=("", "")):
+    """Print the default's loss over that of the best of the rivals; goals are those of one data set and of the mean."""
     best, ratios = [], []
-    for by in columns.values():
+    for key, by in columns.items():
         rival = min((name for name in rivals if name in by), key=lambda name: by[name].mean())
         ratio = by[DEFAULT].mean() / by[rival].mean()
+        goal = goals[key == "mean"]
+        beside = {"peer": rival, "unit": "", "means": ERROR, "title": title}
+        record(key, by[DEFAULT].mean(), by[rival].mean(), goal=goal, **beside)
         error = standard_error(by[DEFAULT] - ratio * by[rival]) / by[rival].mean()  # the draws are paired
         best.append(rival)
         ratios.append(f"{ratio:.3f} ({error:.3f})")
@@ -170,9 +172,9 @@ def on_the_papers_sets(runs):
     print(f"priors 0.1, .., 0.9, {runs} runs each (standard error)")
     columns = table(squared)
     if quapy:
-        verdict(columns, PEERS)
+        verdict("squared error of the prior", columns, PEERS, ("at most 1.1", "at most 0.95"))
     print("\nmisclassification of the unlabelled rows, least squares with Gaussian kernel weighted to the balance of")
-    verdict(table(wrong), ("true balance",))
+    verdict("misclassification", table(wrong), ("true balance",))
 
 
 def beyond_the_paper(runs):
@@ -185,12 +187,11 @@ def beyond_the_paper(runs):
     print(f"({2 * UNLABELLED} for more than 4 classes), priors uniform on the simplex, {runs} runs (standard error)")
     columns = table(losses)
     if quapy:
-        verdict(columns, PEERS_BEYOND)
+        verdict("absolute error of the priors", columns, PEERS_BEYOND, ("", "at most 1"))
 
 
 def time_against_edx(quick):
-    print(f"\nfit and predict, 2 x {LABELLED} labelled rows, {UNLABELLED} unlabelled, against QuaPy's EDx")
-    print(f"{'':44s}{'EDx':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head(f"class balance, fit and predict, 2 x {LABELLED} labelled rows, {UNLABELLED} unlabelled", "QuaPy EDx")
     random, y = np.random.default_rng(0), np.repeat([0, 1], LABELLED)
     for d in (8, 24):
         x, x_new = random.standard_normal((2 * LABELLED, d)) + 0.5 * y[:, None], random.standard_normal((UNLABELLED, d))
@@ -228,25 +229,24 @@ def peak_memory(quick):
     programs = {DEFAULT: MEMORY.format(imports="import densdiff as dd", new="dd.ClassBalance(random_state=0)")}
     if quapy:
         programs["EDx"] = MEMORY.format(imports="from quapy.method.non_aggregative import EDx", new="EDx()")
+    found = {}
     for name, program in programs.items():
         command = [sys.executable, "-c", program, str(n)]
         more, peak = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        found[name] = int(more)
         print(f"{name}: {peak} MiB in all, {more} MiB more than with 100 unlabelled rows", flush=True)
+    record(f"memory of {n} unlabelled rows", found[DEFAULT], unit="MiB", goal="under 1024")
 
 
 def main(quick: bool = False) -> None:
     if quapy is None:
-        print("QuaPy or quadprog is not installed: its methods are skipped")
+        skip("QuaPy", "it or quadprog is not installed")
     if DATA.is_dir():
         on_the_papers_sets(10 if quick else 200)
         beyond_the_paper(5 if quick else 100)
     else:
-        print(f"{DATA} is not there: the tables on its data sets are skipped")
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
+        skip("tables on data sets", "the folder shared/data/class_balance is not there")
+    with one_core():
         if quapy:
             time_against_edx(quick)
         peak_memory(quick)
-    finally:
-        os.sched_setaffinity(0, cores)

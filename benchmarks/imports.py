@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 
+from benchmarks.measure import TIME, record
+
 
 def seconds(statement, repeats):
     best = float("inf")
@@ -20,5 +22,6 @@ def main(quick=False):
     base = seconds("import sklearn.base", repeats) - bare
     ours = seconds("import densdiff", repeats) - bare
     used = seconds("import densdiff; densdiff.LSDD", repeats) - bare
+    record("import with LSDD", used, base, peer="sklearn.base", means=TIME)
     print(f"import sklearn.base {base:.2f} s, import densdiff {ours:.2f} s (names load when first used),", end=" ")
     print(f"with densdiff.LSDD {used:.2f} s: {used / base:.2f} of scikit-learn's base")

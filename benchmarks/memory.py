@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+from benchmarks.measure import record
+
 PROGRAM = """
 import sys, tracemalloc
 import densdiff as dd
@@ -28,4 +30,5 @@ def main(quick=False):
         n = n // 10 if quick else n
         command = [sys.executable, "-c", PROGRAM, solver, str(n), str(d)]
         ours, peak = map(int, subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+        record(f"{solver}, n = m = {n}, d = {d}", peak if "process" in goal else ours, unit="MiB", goal=goal)
         print(f"{solver}, n = m = {n}, d = {d}: {peak} MiB in all, {ours} MiB at most for the fit; to reach: {goal}")

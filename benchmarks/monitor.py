@@ -11,11 +11,11 @@ calm rows; a stream with an alarm in its calm rows is left out.
 """
 
 import json
-import os
 import sys
 
 import numpy as np
 
+from benchmarks.measure import one_core, record, skip
 from benchmarks.peers import PEER, Skipped, call, peer_python
 
 WINDOW, ASKED, CENTERS = 50, 500, 150
@@ -168,6 +168,8 @@ def long_stream(rows):
     seen, first, last, more = call([sys.executable, "-c", LONG, str(rows)], RUN_SECONDS, "a long stream").split()
     tenths = f"{float(first):.1f} us in the first tenth, {float(last):.1f} us in the last"
     print(f"{int(seen):,} rows: a row takes {tenths}; {float(more):.1f} MiB more memory", flush=True)
+    record(f"time a row at the end of {int(seen):,} rows over that at the start", float(last) / float(first), unit="")
+    record(f"memory of {int(seen):,} rows", float(more), unit="MiB")
 
 
 def measured(python, program, n, streams, asked, references, *options):
@@ -204,15 +206,17 @@ def compared(peers, matched):
     for name, found in peers.items():
         delay_row(f"alibi-detect {name}", found)
         delay_row("densdiff, asked for the same", matched[name])
-        ratios = [mean(matched[name], change)[0] / mean(found, change)[0] for change in CHANGES]
+        beside = {"peer": name, "unit": "rows", "means": "of its delay"}
+        ratios = [
+            record(f"delay after {CHANGES[key]}", mean(matched[name], key)[0], mean(found, key)[0], **beside)
+            for key in CHANGES
+        ]
         print(f"{'densdiff / alibi-detect':32s}{'':14s}" + "".join(f"{ratio:19.2f}" for ratio in ratios), flush=True)
 
 
 def main(quick=False):
     n, references, streams = (500, [0], 20) if quick else (2000, [0, 1, 2], 80)
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
+    with one_core():
         print(f"reference of {n} x 2, window {WINDOW}, run length {ASKED}, {CENTERS} centers")
         print(f"{'':32s}{'calibrate':>12s}{'update, row':>15s}{'update_many':>15s}")
         ours = measured(sys.executable, OURS, n, streams, ASKED, references)
@@ -225,19 +229,18 @@ def main(quick=False):
                 peers[name] = measured(python, THEIRS, n, streams, ASKED, references, name)
                 speed_row(f"alibi-detect {name}", peers[name])
         except Skipped as why:
-            print(f"alibi-detect skipped: {why}")
+            skip("alibi-detect", why)
         for name, found in peers.items():
-            slow, step = (least(found, what) / least(ours, what) for what in ("calibrate", "step"))
-            goals = (" (to reach: 10)", " (to reach: 5)") if name == "LSDDDriftOnline" else ("", "")
-            print(f"{name}: calibration {slow:.1f} times faster{goals[0]}, a step {step:.1f} times faster{goals[1]}")
+            for what, goal in (("calibrate", "at least 10"), ("step", "at least 5")):
+                goal = goal if name == "LSDDDriftOnline" else ""
+                ratio = record(what, least(ours, what), least(found, what), peer=name, goal=goal)
+                print(f"{name}: {what} {ratio:.1f} times faster{goal and f' (to reach: {goal})'}")
             asked = max(round(mean(found, "runs")[0]), WINDOW + 1)
             matched[name] = measured(sys.executable, OURS, n, streams, asked, references)
         value, error = mean(ours, "runs")
         print(f"\nasked for {ASKED}, densdiff realized {value:.0f} ({error:.0f}) on average")
         if matched:
             compared(peers, matched)
-    finally:
-        os.sched_setaffinity(0, cores)
 
 
 if __name__ == "__main__":

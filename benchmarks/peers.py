@@ -8,6 +8,7 @@ test had needed before.
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -16,9 +17,11 @@ from pathlib import Path
 import numpy as np
 
 import densdiff as dd
-from benchmarks.speed import fastest, line
+from benchmarks.measure import MEMORY, fastest, head, line, one_core, record, skip
 
 PEER = ("alibi-detect==0.13.0", "torch==2.13.0", "numpy<2")
+HYPPO = ("hyppo==0.5.2",)
+DENSRATIO = ("densratio==0.4.0", "numba")  # without numba it computes its kernels row by row
 PERMUTATIONS, CENTERS = 1000, 250
 INSTALL_SECONDS, RUN_SECONDS = 1800, 1800
 
@@ -85,7 +88,8 @@ def call(command, seconds, doing):
         raise Skipped(f"{doing}: {type(error).__name__} ({seconds} s at most)") from error
     if done.returncode:
         words = done.stderr.strip().splitlines() or ["no message"]
-        raise Skipped(f"{doing}: exit {done.returncode}, {words[-1][:200]}")
+        errors = [row for row in words if re.match(r"[\w.]*error\b", row, re.IGNORECASE)]  # more may follow them
+        raise Skipped(f"{doing}: exit {done.returncode}, {(errors or words)[-1][:200]}")
     return done.stdout
 
 
@@ -143,7 +147,8 @@ def theirs(python, n, repeats):
 
 def against_alibi(python, quick):
     n = 500 if quick else 5000
-    print(f"two-sample test, n = m = {n}, d = 10, {PERMUTATIONS} permutations, {CENTERS} centers")
+    title = f"two-sample test, n = m = {n}, d = 10, {PERMUTATIONS} permutations, {CENTERS} centers"
+    print(title)
     print(f"{'':30s}{'to p-value':>12s}{'building':>11s}{'memory':>13s}")
     ours = {tuning: measured(sys.executable, OURS, n, PERMUTATIONS, 3, tuning) for tuning in ("aggregate", "pooled")}
     for tuning, found in ours.items():
@@ -153,17 +158,19 @@ def against_alibi(python, quick):
     try:
         peer = theirs(python, n, 3 if quick else 1)
     except Skipped as why:
-        print(f"alibi-detect skipped: {why}")
+        skip("alibi-detect", why)
         return
     for tuning, found in ours.items():
         times, share = peer["seconds"] / found["seconds"], found["memory"] / peer["memory"]
         print(f"{tuning}: {times:.0f} times faster (to reach: 50), {share:.3f} of the memory (to reach: at most 0.1)")
+        beside = {"title": title, "peer": "alibi-detect LSDDDrift"}
+        record(tuning, found["seconds"], peer["seconds"], goal="at least 50", **beside)
+        record(tuning, found["memory"], peer["memory"], unit="MiB", means=MEMORY, goal="at most 0.1", **beside)
 
 
 def against_a_sort(quick):
     n = 100_000 if quick else 1_000_000
-    print(f"\nn = m = {n}, d = 1, 999 permutations, spectral, against numpy.sort of the pooled column")
-    print(f"{'':44s}{'sort':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head(f"two-sample test, n = m = {n}, d = 1, 999 permutations, spectral", "numpy.sort")
     pair = dd.datasets.gaussian_shift(0.0, d=1, n=n, random_state=0)
     column = np.concatenate([pair.x[:, 0], pair.y[:, 0]])
     baseline = fastest(lambda: np.sort(column), 10)
@@ -174,8 +181,7 @@ def against_a_sort(quick):
 
 
 def against_one_fit(quick):
-    print("\nn = m = 200, 999 permutations, tuning='refit', against one cross-validated fit by the same solver")
-    print(f"{'':44s}{'one fit':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head("two-sample test, n = m = 200, 999 permutations, tuning='refit'", "one fit")
     for d in (1, 5):
         pair = dd.datasets.gaussian_shift(0.0, d=d, n=200, random_state=0)
         solver = dd.two_sample_test(pair.x, pair.y, n_permutations=19, tuning="refit", random_state=0).solver
@@ -192,13 +198,9 @@ def main(quick=False):
     try:
         python = peer_python(PEER)
     except Skipped as why:
-        print(f"alibi-detect skipped: {why}")
+        skip("alibi-detect", why)
         python = None
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
+    with one_core():
         against_alibi(python, quick)
         against_a_sort(quick)
         against_one_fit(quick)
-    finally:
-        os.sched_setaffinity(0, cores)

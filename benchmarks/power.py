@@ -4,21 +4,36 @@ Every row of the table is one test on the same samples. MMD and energy are writt
 relabellings as ours; "standardized" gives them the columns in units of their pooled deviation, as ours does by itself.
 """
 
+import json
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from joblib import Parallel, delayed
 from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
-
-try:
-    from hyppo.ksample import MMD, KSample
-except ImportError:
-    KSample = None
+from benchmarks.measure import record, skip
+from benchmarks.peers import HYPPO, Skipped, call, peer_python
 
 LEVEL = 0.05
 ROWS = 100
 DEFAULT = "densdiff"
 UNITS = np.array([1.0, 100.0, 0.01])
+RUN_SECONDS = 3600
+
+# The fast tests of hyppo: its own permutations cost a hundred times more. A new object each time: one that has seen a
+# single column fails on several.
+THEIRS = """
+import json, sys, warnings
+import numpy as np
+from hyppo.ksample import MMD, KSample
+warnings.simplefilter("ignore")
+tests = {"hyppo Dcorr, chi-square": lambda: KSample("Dcorr"), "hyppo MMD, chi-square": MMD}
+with np.load(sys.argv[1]) as store:
+    pairs = [(store[f"x{i}"], store[f"y{i}"]) for i in range(len(store.files) // 2)]
+print(json.dumps({name: [float(test().test(x, y, auto=True)[1]) for x, y in pairs] for name, test in tests.items()}))
+"""
 
 
 def normal(random, d):
@@ -117,28 +132,39 @@ def textbook(x, y, permutations, random):
     return found
 
 
-def from_hyppo(x, y):
-    """p-values of hyppo's fast tests; its own permutations cost a hundred times more and drop the seed."""
-    if KSample is None:
-        return {}
-    tests = {"hyppo Dcorr, chi-square": KSample("Dcorr"), "hyppo MMD, chi-square": MMD()}
-    return {name: test.test(x, y, auto=True)[1] for name, test in tests.items()}
-
-
-def one_run(number, draw, run, permutations, refit):
-    """Whether each test rejects on one pair of samples, by name."""
+def samples(number, run):
+    """A pair of samples, and the generator that goes on from there."""
     random = np.random.default_rng([run, number])
-    x, y = draw(random)
-    found = ours(x, y, permutations, run, refit) | textbook(x, y, permutations, random) | from_hyppo(x, y)
+    return *list(ALTERNATIVES.values())[number](random), random
+
+
+def from_hyppo(cases):
+    """Whether hyppo's tests reject, one dictionary a case, in an environment of its own; empty ones without it."""
+    try:
+        python = peer_python(HYPPO)
+        with tempfile.TemporaryDirectory() as folder:
+            pairs = [samples(number, run)[:2] for number, _, run in cases]
+            path = Path(folder) / "pairs.npz"
+            np.savez(path, **{f"{side}{i}": pair[j] for i, pair in enumerate(pairs) for j, side in enumerate("xy")})
+            found = json.loads(call([python, "-c", THEIRS, path], RUN_SECONDS, "running it").splitlines()[-1])
+    except Skipped as why:
+        skip("hyppo", why)
+        return [{} for _ in cases]
+    return [{name: values[i] <= LEVEL for name, values in found.items()} for i in range(len(cases))]
+
+
+def one_run(number, run, permutations, refit):
+    """Whether each test rejects on one pair of samples, by name."""
+    x, y, random = samples(number, run)
+    found = ours(x, y, permutations, run, refit) | textbook(x, y, permutations, random)
     return {name: p <= LEVEL for name, p in found.items()}
 
 
 def rejections(runs, refits, permutations):
     """Share of the runs in which each test rejects: {test: {alternative: share}}."""
     cases = [(number, label, run) for number, label in enumerate(ALTERNATIVES) for run in range(runs)]
-    rows = Parallel(n_jobs=-1)(
-        delayed(one_run)(number, ALTERNATIVES[label], run, permutations, run < refits) for number, label, run in cases
-    )
+    rows = Parallel(n_jobs=-1)(delayed(one_run)(number, run, permutations, run < refits) for number, _, run in cases)
+    rows = [row | theirs for row, theirs in zip(rows, from_hyppo(cases), strict=True)]
     hits = {name: {label: [] for label in ALTERNATIVES} for name in rows[0]}
     for (_, label, _), row in zip(cases, rows, strict=True):
         for name, rejects in row.items():
@@ -150,6 +176,10 @@ def verdict(power, means):
     """The default against the peers: on average, and where it falls shortest of the best of them."""
     peers = [name for name in power if not name.startswith("densdiff")]
     best = max(peers, key=means.get)
+    beside = {"unit": "", "means": "of its power"}
+    for name in peers:
+        goal = "at least 1" if name == best else ""
+        record("mean power over nine alternatives", means[DEFAULT], means[name], peer=name, goal=goal, **beside)
     print(f"default's mean {means[DEFAULT]:.3f}, the best peer's ({best}) {means[best]:.3f} (to reach: at least that)")
     gaps = {}
     for label in ALTERNATIVES:
@@ -158,16 +188,15 @@ def verdict(power, means):
             gaps[label] = (power[rival][label] - power[DEFAULT][label], rival)
     label = max(gaps, key=gaps.get)
     gap, rival = gaps[label]
+    record(f"largest shortfall from the best on one alternative ({label})", gap, unit="", goal="at most 0.1")
     print(f"default's largest shortfall: {gap:.3f} on {label}, against {rival} (to reach: at most 0.1)")
 
 
 def main(quick=False):
-    runs, refits, permutations = (30, 0, 99) if quick else (200, 50, 299)
+    runs, refits, permutations = (10, 0, 99) if quick else (200, 50, 299)
     print(f"share of rejections at level {LEVEL}, n = m = {ROWS}, {runs} runs, {permutations} permutations")
     print(f"standard error at most {0.5 / np.sqrt(runs):.3f}", end="")
     print(f"; refit: the first {refits} of the runs only" if refits else "; refit left out, it is slow")
-    if KSample is None:
-        print("hyppo is not installed: skipped")
     power = rejections(runs, refits, permutations)
     means = {name: np.mean([by[label] for label in by if label != "null"]) for name, by in power.items()}
     print(f"{'':26s}" + "".join(f"{label:>8s}" for label in ALTERNATIVES) + f"{'mean':>9s}")

@@ -3,37 +3,19 @@
 Everything runs on one core in one process; the least of several wall times is taken.
 """
 
-import os
-import time
-
 import numpy as np
 from scipy.spatial.distance import pdist
 
 import densdiff as dd
+from benchmarks.measure import fastest, head, line, one_core
 from benchmarks.plain import plain_fit
 
 SIGMAS = 3.0 * 2.0 ** (-0.5 * np.arange(11))
 LAMBDAS = np.logspace(-3, 1, 9)
 
 
-def fastest(call, repeats):
-    """Least of a few wall times: the others carry the machine's noise."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def line(label, baseline, ours, goal, factor="faster"):
-    ratio = baseline / ours if factor == "faster" else ours / baseline
-    print(f"{label:44s}{baseline:11.4f}s{ours:11.4f}s{ratio:8.1f}   {goal}", flush=True)
-
-
 def against_the_plain_loop(quick):
-    print("cross-validated fit against the plain loop (300 centers, 11 sigmas, 9 lambdas, 5 folds)")
-    print(f"{'':44s}{'plain loop':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head("cross-validated fit, 300 centers, 11 sigmas, 9 lambdas, 5 folds", "plain loop")
     cases = [(200, 1, "centers", 12), (200, 5, "centers", 12), (5000, 10, "centers", 6)]
     cases += [(200, 1, "spectral", 60), (200, 1, "pairs", 30), (200, 5, "pairs", 30)]
     plain = {}
@@ -50,8 +32,7 @@ def against_the_plain_loop(quick):
 
 def against_a_sort(quick):
     n = 100_000 if quick else 1_000_000
-    print(f"\nn = m = {n}, cross-validated spectral fit against numpy.sort of one pooled column")
-    print(f"{'':44s}{'sort':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head(f"cross-validated spectral fit, n = m = {n}", "numpy.sort")
     for d, goal in ((1, 4), (2, 12)):
         pair = dd.datasets.gaussian_shift(0.5, d=d, n=n, random_state=0)
         column = np.concatenate([pair.x[:, 0], pair.y[:, 0]])
@@ -63,7 +44,7 @@ def against_a_sort(quick):
 
 def against_bare_distances(quick):
     n = 1000 if quick else 5000
-    print(f"\nn = m = {n}, d = 10, pairs against computing the pair distances alone (scipy's pdist)")
+    head(f"cross-validated fit by pairs, n = m = {n}, d = 10", "scipy pdist")
     pair = dd.datasets.gaussian_shift(0.5, d=10, n=n, random_state=0)
     rows = np.vstack([pair.x, pair.y])
     baseline = fastest(lambda: pdist(rows), 3)
@@ -73,8 +54,7 @@ def against_bare_distances(quick):
 
 
 def against_refits(quick):
-    print("\nsimultaneous band at 1000 points, 1000 resamples, against as many refits (25 of them timed)")
-    print(f"{'':44s}{'refits':>12s}{'densdiff':>12s}{'ratio':>8s}   to reach")
+    head("simultaneous band at 1000 points, 1000 resamples; 25 of 1000 refits timed", "refits")
     for n, d in ((200, 1), (200, 5), (2000, 1)):
         pair = dd.datasets.gaussian_shift(0.5, d=d, n=n, random_state=0)
         random = np.random.default_rng(0)
@@ -93,12 +73,8 @@ def against_refits(quick):
 
 
 def main(quick=False):
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
+    with one_core():
         against_the_plain_loop(quick)
         against_a_sort(quick)
         against_bare_distances(quick)
         against_refits(quick)
-    finally:
-        os.sched_setaffinity(0, cores)

@@ -1,0 +1,41 @@
+"""Which command shows each figure of the README: (words of the README beside the figure, make target, its ARGS).
+
+A test holds the words to the README, and every paragraph and row with figures of "Accuracy and speed" to these words.
+"""
+
+CLAIMS = (
+    ("On the paper's Gaussians (n = m = 200, d = 1 and 5, 200 runs)", "bench", "accuracy"),
+    ("over the efficiency bound, mean over mu > 0", "bench", "accuracy"),
+    ('| `solver="centers"` |', "bench", "accuracy"),
+    ("| default |", "bench", "accuracy"),
+    ("| the paper's estimate, authors' settings |", "bench", "accuracy"),
+    ("| difference of kernel density estimates |", "bench", "accuracy"),
+    ("the same relative errors hold in any unit", "bench", "accuracy"),
+    ("times faster than the plain loop of the paper", "bench", "speed"),
+    ("| `pairs`, n = m = 200, d = 5,", "bench", "speed"),
+    ("| `spectral`, n = m = 200, d = 1,", "bench", "speed"),
+    ("| `spectral`, n = m = 1,000,000, d = 1,", "bench", "speed"),
+    ("| `spectral`, n = m = 1,000,000, d = 2,", "bench", "speed"),
+    ("The test, n = m = 5000 in 10 columns, 1000 permutations, 250 centers", "bench", "peers"),
+    ("One column of 2 x 1,000,000 rows with 999 permutations", "bench", "peers"),
+    ("On nine alternatives (n = m = 100) the default finds", "bench", "power"),
+    ("Class balance, 20 labelled rows a class and 50 new ones: mean squared error", "bench", "balance"),
+    ("On five further sets with 2 to 10 classes", "bench", "balance"),
+    ("One estimate takes", "bench", "balance"),
+    ("Intervals at 95 % covered the true share", "calibrate", "balance"),
+    ("on twelve accelerometer sequences (HASC", "bench", "changes"),
+    ("On 23 series of the Turing benchmark", "bench", "changes"),
+    ("20,000 x 3 samples: the score", "bench", "changes"),
+    ("`numpy.cumsum` of a (10^6, 150) array", "bench", "changes"),
+    ("Two tables of 100 numeric columns and 1,000,000 rows each", "bench", "compare"),
+    ("at the same realized run length the monitor finds", "bench", "monitor"),
+    ("Calibration takes", "bench", "monitor"),
+    ("the mean run length was within", "calibrate", "monitor"),
+    ("Ten million rows take constant memory", "bench", "monitor"),
+    ("intervals for the distance covered the truth", "calibrate", "coverage"),
+    ("simultaneous bands in", "calibrate", "coverage"),
+    ("Memory for the fit", "bench", "memory"),
+    ("| `spectral` | the paper's RKHS estimator as a filter on a grid | grows with the rows |", "bench", "growth"),
+    ("| `pairs` | the same estimator from pair distances | grows with the square of the rows |", "bench", "growth"),
+    ("| `centers` | the paper's practical estimator, kernels on some rows | grows with the rows |", "bench", "growth"),
+)
