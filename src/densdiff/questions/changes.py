@@ -12,6 +12,7 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core.changes import IntArray, peaks, season
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
@@ -101,6 +102,7 @@ class ChangesResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
 
+@on_one_thread
 def detect_changes(
     series: Any,
     *,

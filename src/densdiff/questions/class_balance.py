@@ -16,6 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 from densdiff import checks
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
@@ -146,6 +147,7 @@ class ClassBalance(BaseEstimator):
         self.n_features_in_ = len(data.names)
         return self
 
+    @on_one_thread
     def predict(self, X_new: Any) -> FloatArray:
         """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
         return self._matched(X_new, [])[0].priors
@@ -155,6 +157,7 @@ class ClassBalance(BaseEstimator):
         weights = self.predict(X_new) / self._shares
         return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
 
+    @on_one_thread
     def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = checks.fraction(level, "level")

@@ -15,6 +15,7 @@ from densdiff.core import regions as core_regions
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import DensDiffWarning, InputError
 from densdiff.estimators import columns as single
 from densdiff.estimators.lsdd import LSDD
@@ -221,6 +222,7 @@ def _column_line(column: ColumnDifference) -> str:
     return f"{checks.bare(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
 
 
+@on_one_thread
 def compare(
     A: Any,
     B: Any,

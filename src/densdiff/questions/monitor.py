@@ -12,6 +12,7 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core.scaling import FloatArray
 from densdiff.core.stream import SlidingSum, run_length_threshold
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.series import CENTERS
@@ -123,6 +124,7 @@ class ChangeMonitor:
         self.seed_ = checks.seed(random_state if chosen.random_state is None else chosen.random_state)
         self._learn(reference)
 
+    @on_one_thread
     def _learn(self, reference: Any) -> None:
         rows, names, notes = checks.sample(reference, "reference")
         if len(rows) < 2 * self.window:

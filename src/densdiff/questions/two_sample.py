@@ -12,6 +12,7 @@ from densdiff import checks
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
@@ -68,6 +69,7 @@ class TwoSampleResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
 
+@on_one_thread
 def two_sample_test(
     X: Any,
     Y: Any,
