@@ -149,6 +149,15 @@ def _of_fit(case, given):
 
 
 @each_estimator
+def test_a_refused_refit_leaves_the_model_as_it_was(case):
+    model, given = answer(case), case.inputs(N)
+    given["X"][0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"missing|NaN"):
+        model.fit(**_of_fit(case, given))
+    assert bits(model) == bits(first(case))
+
+
+@each_estimator
 def test_a_clone_has_the_parameters_and_nothing_learned(case):
     fitted = first(case)
     copy = clone(fitted)
