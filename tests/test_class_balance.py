@@ -155,7 +155,8 @@ def test_rows_that_are_all_alike_say_nothing(model):
     with pytest.warns(dd.DensDiffWarning, match="told apart"):
         found = fitted(X, np.repeat([0, 1], 20), model=model).estimate(new)
     np.testing.assert_allclose(found.intervals, [[0, 1], [0, 1]], atol=1e-9)
-    np.testing.assert_allclose(found.priors, 0.5, atol=1e-6)
+    # the form is flat but for its pull of 1e-12 to equal shares: rounding of 1e-16 moves them by some 1e-4
+    np.testing.assert_allclose(found.priors, 0.5, atol=1e-3)
 
 
 @each_model
