@@ -195,8 +195,12 @@ def _read(path: str | PathLike[str], name: str, options: _Options) -> Any:
         with gzip.open(place) as stream:
             return _text(_drained(stream, name), name, Path(place.stem).suffix.lower(), options)
     with place.open("rb") as file:
-        _refuse_large(os.fstat(file.fileno()).st_size, name)
-        return _text(_drained(file, name), name, ending, options)
+        size = os.fstat(file.fileno()).st_size
+        _refuse_large(size, name)
+        data = _drained(file, name)
+        if len(data) < size:
+            raise InputError(f"{name} shrank from {size} to {len(data)} bytes while it was read; copy it again")
+        return _text(data, name, ending, options)
 
 
 def _drained(stream: Any, name: str) -> bytes:
