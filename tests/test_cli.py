@@ -412,7 +412,7 @@ def test_the_state_is_saved_on_the_way(stream_of, monkeypatch, put):
     saved = []
     monkeypatch.setattr(dd.ChangeMonitor, "save", lambda self, path: saved.append(self.n_seen_))
     assert run(*OPTIONS, "--state", "state", given=as_csv(rows))[0] == 0
-    assert saved == [*sorted({50, 100, *(step.index + 1 for step in onsets(steps))}), 120]
+    assert saved == [0, *sorted({50, 100, *(step.index + 1 for step in onsets(steps))}), 120]
 
 
 def test_an_alarm_comes_at_once_and_ctrl_c_saves(stream_of, tmp_path):
