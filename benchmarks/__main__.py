@@ -21,6 +21,7 @@ NAMES = (
     "changes",
     "monitor",
     "compare",
+    "load",
 )
 
 if __name__ == "__main__":
