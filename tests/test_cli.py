@@ -360,6 +360,7 @@ def refusal_of_stream(given, *options):
         ("a,b\n1,2\n".encode("utf-16"), 0, "line 1 of standard input has a NUL byte; save it as UTF-8"),
     ],
 )
+@pytest.mark.hostile(38)
 def test_monitor_names_the_bad_line_after_saving(text, seen, message, stream_of, tmp_path):
     assert refusal_of_stream(text, "--state", "state") == message
     assert dd.ChangeMonitor.load(tmp_path / "state").n_seen_ == seen
@@ -630,6 +631,7 @@ def on_terminal(*arguments):
     return found.decode()
 
 
+@pytest.mark.hostile(33)
 def test_a_terminal_gets_tables_and_no_escape_of_the_data(put):
     hostile = "x\x1b[2J\nz[bold]"
     names = [

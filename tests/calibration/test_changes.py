@@ -41,6 +41,7 @@ def most(cell, runs):
     ],
     ids=str,
 )
+@pytest.mark.hostile(36)
 def test_false_alarms_are_as_rare_as_promised(cell):
     assert cell.most(window_of(cell)) <= 2
     assert false_alarms(cell, RUNS) <= most(cell, RUNS)
