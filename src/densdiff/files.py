@@ -153,7 +153,8 @@ def written(path: str | PathLike[str]) -> Iterator[Path]:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{label}: {_reason(error)}") from error
-    aside = target.with_name(f".{os.getpid()}.{target.name}")  # the ending tells matplotlib the format
+    # the ending tells matplotlib the format; a name may have 255 bytes, of which a character takes up to 4
+    aside = target.with_name(f".{os.getpid()}.{target.name[-60:]}")
     try:
         yield aside
         os.replace(aside, target)
@@ -303,6 +304,7 @@ def _csv(data: bytes, name: str, options: _Options) -> Any:
             ),
         )
     except _pyarrow().ArrowInvalid:
+        _refuse_long(data, name)
         _refuse_ragged(data, sep, name, len(first), options.header)
         raise
     _refuse_flawed_numbers(found, decimal, name)
@@ -373,6 +375,13 @@ def _refuse_open_quote(data: bytes, sep: str, name: str) -> None:
     except csv.Error as error:
         if "end of data" in str(error):
             raise InputError(f"{name}: a quote that opens in line {start} is never closed") from None
+
+
+def _refuse_long(data: bytes, name: str) -> None:
+    """pyarrow reads by blocks of a mebibyte, and no row may reach over two ends of them."""
+    for line, text in enumerate(io.BytesIO(data), 1):
+        if len(text) > 1 << 20:
+            raise InputError(f"line {line} of {name} has {len(text)} bytes; at most a mebibyte is read: shorten it")
 
 
 def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -> None:
