@@ -768,3 +768,10 @@ def test_dependence_that_was_assumed_is_told():
     assert 0.5 <= detect_changes(noise(0, 200), random_state=0).dependence < 1
     wide = detect_changes(noise(0, 2000), window=100, random_state=0)
     assert wide.dependence >= 0.9  # the promise of DESIGN 1.8 reaches that far
+
+
+@pytest.mark.hostile(18)
+def test_the_largest_doubles_are_ordinary_samples():
+    """Their range is beyond doubles; a warning of NumPy would be an error here."""
+    rows = np.tile([1.7e308, -1.7e308], 60)
+    assert detect_changes(rows, random_state=0).changes.tolist() == []

@@ -189,7 +189,7 @@ class _Search:
 
     def result(self) -> ChangesResult:
         rows, plan = self.data.rows, self.plan
-        constant = len(rows) > 1 and not np.ptp(rows, axis=0).any()
+        constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
         if len(rows) < 2 * plan.window + plan.lag or constant:
             few = f"{len(rows)} samples are too few for windows of {plan.window}"
             self.notes.append(f"no change can be found: {'the series is constant' if constant else few}")
