@@ -28,6 +28,8 @@ NAMES = (
     "monitor",
     "compare",
     "fused",
+    "scale",
+    "load",
 )
 
 

@@ -37,7 +37,7 @@ def refusal(*arguments, given=None):
     return notes[0].removeprefix("densdiff: ")
 
 
-def process(*arguments):
+def process(*arguments, **options):
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
         stdin=subprocess.PIPE,
@@ -45,6 +45,7 @@ def process(*arguments):
         stderr=subprocess.PIPE,
         text=True,
         env=BUFFERED,
+        **options,
     )
 
 

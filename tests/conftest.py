@@ -1,6 +1,7 @@
 """Settings shared by all tests: reproducible hypothesis runs, and one way to draw two samples."""
 
 import os
+import re
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers share the cores; must be set before NumPy loads its BLAS
 
@@ -11,6 +12,19 @@ from hypothesis import settings
 # Derandomized, because a failure in CI must be the same failure at home; no deadline, because cores are shared.
 settings.register_profile("densdiff", deadline=None, derandomize=True, max_examples=20)
 settings.load_profile("densdiff")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "hostile(row): what must happen for a row of HOSTILE_INPUTS")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Let ``-k hostile_17`` find the tests of row 17, by their name (row_17, hostile_17) or by their mark."""
+    for item in items:
+        rows = [mark.args[0] for mark in item.iter_markers("hostile")]
+        rows += [int(row) for row in re.findall(r"^test_(?:row|hostile)_(\d\d)_", item.name)]
+        item.extra_keyword_matches.update(f"hostile_{row:02d}" for row in rows)
 
 
 @pytest.fixture(scope="session")

@@ -589,3 +589,10 @@ def test_warnings_point_at_the_line_of_the_caller():
     with pytest.warns(DensDiffWarning) as caught:
         checks.pair(np.array([BIG, 1, 2]), LINE)
     assert caught[0].filename == __file__
+
+
+@pytest.mark.hostile(1)
+def test_a_list_of_masked_rows_has_missing_values():
+    rows = [np.ma.masked_array([1.0, 2.0], [True, False]), [3.0, 4.0], [5.0, 6.0]]
+    text = refusal(checks.pair, rows, [[1.0, 2.0], [2.0, 1.0]])
+    assert text.startswith("column 'x0' of X: 1 missing value, at row 0;")

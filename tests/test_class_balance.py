@@ -92,6 +92,7 @@ def test_any_data_give_shares(seed, k):
 
 
 @pytest.mark.parametrize("c", [0, 1])
+@pytest.mark.hostile(39)
 def test_new_rows_of_one_class_are_seen_as_such(c):
     X, y, new = classes(2, (1.0 - c, float(c)), apart=4.0)
     found = fitted(X, y).estimate(new)
@@ -101,6 +102,7 @@ def test_new_rows_of_one_class_are_seen_as_such(c):
 
 
 @pytest.mark.parametrize("model", [None, dd.LSDD(10.0, 0.1, solver="pairs")], ids=["learned", "pairs"])
+@pytest.mark.hostile(39)
 def test_shares_of_zero_and_one_can_be_reached(model):
     """200 rows outweigh the pull of the prior; the classes do not overlap."""
     for c in (0, 1):
@@ -110,6 +112,7 @@ def test_shares_of_zero_and_one_can_be_reached(model):
         assert fitted(X, y, model=model).predict(new).tolist() == np.eye(2)[c].tolist()
 
 
+@pytest.mark.hostile(39)
 def test_classes_that_cannot_be_told_apart_give_a_warning_and_wide_intervals():
     """By chance some samples of one density look different: about one in twenty for a test at two standard errors."""
     widths, warned = [], 0
@@ -155,8 +158,8 @@ def test_rows_that_are_all_alike_say_nothing(model):
     with pytest.warns(dd.DensDiffWarning, match="told apart"):
         found = fitted(X, np.repeat([0, 1], 20), model=model).estimate(new)
     np.testing.assert_allclose(found.intervals, [[0, 1], [0, 1]], atol=1e-9)
-    # the quadratic is flat up to rounding, which differs between processors
-    np.testing.assert_allclose(found.priors, 0.5, atol=1e-4)
+    # the form is flat but for its pull of 1e-12 to equal shares: rounding of 1e-16 moves them by some 1e-4
+    np.testing.assert_allclose(found.priors, 0.5, atol=1e-3)
 
 
 @each_model
@@ -261,6 +264,7 @@ def test_units_of_columns_do_not_matter(model, factor):
 
 
 @each_model
+@pytest.mark.hostile(16)
 def test_an_offset_does_not_matter(model):
     X, y, new = classes(11)
     plain, moved = (fitted(X + offset, y, model=model).predict(new + offset) for offset in (0.0, 2.0**27))
@@ -626,12 +630,14 @@ def test_a_refused_refit_leaves_the_model_as_it_was():
     np.testing.assert_array_equal(balance.predict(new), expected)
 
 
+@pytest.mark.hostile(14)
 def test_more_columns_than_rows_are_warned_of():
     random = np.random.default_rng(0)
     with pytest.warns(dd.DensDiffWarning, match="rows and columns swapped"):
         fitted(random.normal(size=(6, 200)), list("ababab")).predict(random.normal(size=(5, 200)))
 
 
+@pytest.mark.hostile(9)
 def test_copied_rows_are_warned_of():
     X, y, new = classes(39)
     with pytest.warns(dd.DensDiffWarning, match="every row of X occurs 10 times"):

@@ -1,8 +1,10 @@
 """compare: what is found, in which words, and what does not change the answer."""
 
 import copy
+import gc
 import json
 import pickle
+import tracemalloc
 from dataclasses import fields, replace
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 
 import densdiff as dd
 from densdiff import checks
+from densdiff.core import pairs
 from densdiff.core.rules import Condition
 from densdiff.questions import wording
 
@@ -685,3 +688,24 @@ def test_a_change_of_one_column_is_the_change_of_no_other():
     found = compared(a, b)
     assert [column.name for column in found.columns if column.differs] == ["city"]
     assert found.columns[0].name == "city"
+
+
+def test_many_calls_leave_nothing_behind():
+    """But for one cache, which is bounded; the results of twelve calls, kept, would be 100 kB."""
+    random = np.random.default_rng(0)
+    tables = [{"a": random.normal(size=40), "b": random.choice(["u", "v"], 40)} for _ in range(2)]
+
+    def calls(count):
+        for k in range(count):
+            dd.compare(*tables, n_permutations=19, random_state=k)
+        pairs._cached_table.cache_clear()
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    calls(2)
+    tracemalloc.start()
+    try:
+        before = calls(2)
+        assert calls(12) - before < 50_000
+    finally:
+        tracemalloc.stop()

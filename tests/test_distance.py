@@ -142,6 +142,7 @@ def answer_ignoring_size(model, x, y):
 
 @pytest.mark.parametrize("solver", ["centers", "pairs", "auto"])
 @pytest.mark.parametrize("d", [500, 2000])
+@pytest.mark.hostile(15)
 def test_high_dimension_is_finite_and_consistent_under_scaling(draw, solver, d):
     x, y = draw(6, 30, 25, d)
     far = answer_ignoring_size(dd.LSDD(solver=solver, random_state=0), x, y)

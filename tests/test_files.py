@@ -360,3 +360,11 @@ def test_writing_through_a_link_keeps_the_link(tmp_path):
 
 def test_infinity_is_read_from_json_constants(put):
     assert files.table(put('{"a": Infinity}\n{"a": 1}', "B.jsonl")).to_pydict() == {"a": [math.inf, 1.0]}
+
+
+@pytest.mark.parametrize("name", ["y" * 250 + ".html", "\U0001f600" * 62 + ".html"])
+def test_a_name_as_long_as_the_system_allows_is_written(name, tmp_path):
+    with files.written(tmp_path / name) as aside:
+        aside.write_text("new")
+        assert aside.suffix == ".html"
+    assert os.listdir(tmp_path) == [name]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from threadpoolctl import threadpool_limits
 
 from densdiff import engines
 from densdiff.core import kernel
@@ -100,13 +99,12 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
     assert sums().tobytes() == expected.tobytes()
 
 
-def test_threads_follow_the_limits_of_blas_and_numba(fused, monkeypatch):
-    monkeypatch.setattr(fused, "_cores", lambda: 64)
-    monkeypatch.setitem(vars(fused.numba.config), "NUMBA_NUM_THREADS", 64)
-    with threadpool_limits(2, user_api="blas"):
-        assert fused._threads() == 2
-        monkeypatch.setitem(vars(fused.numba.config), "NUMBA_NUM_THREADS", 1)
-        assert fused._threads() == 1
+def test_threads_follow_the_environment_and_numba(fused, monkeypatch):
+    monkeypatch.setattr(fused, "cores", lambda: 4)
+    monkeypatch.setattr(fused.numba.config, "NUMBA_NUM_THREADS", 3)
+    for told, threads in (("", 3), ("2", 2), ("1", 1), ("many", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert fused._threads() == threads
 
 
 def test_exp_is_right_to_the_last_digits_down_to_zero(tiles):

@@ -325,3 +325,12 @@ def test_row_33_names_are_kept_in_the_table_and_escaped_in_messages(put):
     assert refusal(put(f"{ESCAPES},{ESCAPES}\n1,2\n")).startswith(f"B.csv has more than one column named {escaped};")
     assert refusal(put("", "\x1b[2J.csv")) == r"\x1b[2J.csv is empty"
     assert len(refusal(put(f"{'x' * 10_000},b\n1,2\n"), columns=["c"])) < 200
+
+
+@pytest.mark.hostile(28)
+@pytest.mark.parametrize("before", ["", "1,u\n" * 3])
+def test_a_line_longer_than_a_block_is_named_and_not_called_no_row(before, put):
+    path = put(f"a,b\n{before}2,{'x' * (5 << 20)}\n3,v\n")
+    line = 2 + before.count("\n")
+    with pytest.raises(InputError, match=rf"^line {line} of B\.csv has 5242883 bytes; at most a mebibyte is read"):
+        files.table(path)

@@ -439,6 +439,7 @@ def test_norms_find_a_solver_where_the_grid_of_the_ladder_fails(draw):
 
 
 @pytest.mark.parametrize("gap", [20.0, 200.0, 1e4])
+@pytest.mark.hostile(17)
 def test_far_clusters_in_two_columns_keep_their_distance(gap):
     random = np.random.default_rng(14)
     x, y = random.normal(size=(100, 2)), random.normal(size=(100, 2)) + gap

@@ -102,6 +102,7 @@ def test_fitted_model_keeps_its_own_rows(draw, solver):
 
 @each_solver
 @pytest.mark.parametrize("kind", ["float16", "float32", "int8", "uint8", "int64", "bool", "object"])
+@pytest.mark.hostile(19)
 def test_small_types_give_the_float64_answer(kind, solver):
     random = np.random.default_rng(5)
     x, y = (random.integers(0, 2 if kind == "bool" else 100, size=(30, 2)).astype(kind) for _ in range(2))
@@ -134,6 +135,7 @@ def test_integers_beyond_two_to_the_53_warn_of_lost_precision():
         *[(model, lambda rows: rows[::-1]) for model in LSDDS],  # KDE widths depend on the folds, so on row order
     ],
 )
+@pytest.mark.hostile(10)
 def test_a_sample_compared_with_itself_has_distance_zero_and_a_note(draw, model, copy):
     x, _ = draw(7)
     result = clone(model).fit(x, copy(x)).l2_distance()
@@ -226,6 +228,7 @@ def test_fewer_rows_than_folds_reduce_the_folds_with_a_warning(draw, model, n, m
     assert np.isfinite(fitted.predict(x)).all()
 
 
+@pytest.mark.hostile(14)
 def test_more_columns_than_rows_ask_whether_they_are_swapped(draw):
     x, y = draw(14, 6, 5, 200)
     with pytest.warns(dd.DensDiffWarning, match="rows and columns swapped"):
@@ -288,6 +291,7 @@ def test_duplicate_column_names_are_listed():
 
 @pytest.mark.parametrize("value", [0, 0.0, -1.0, np.nan, np.inf, [], [1.0, 0.0], [1.0, np.nan], "auto", None, [[1.0]]])
 @pytest.mark.parametrize("name", ["sigma", "lam"])
+@pytest.mark.hostile(35)
 def test_impossible_widths_and_penalties_are_named(draw, name, value):
     with pytest.raises(dd.InputError, match=name):
         fit(*draw(16), **{name: value})

@@ -108,6 +108,7 @@ def test_a_monitor_says_what_it_is(single):
     assert repr(single) == "ChangeMonitor(window=5, run_length=30)"
 
 
+@pytest.mark.hostile(38)
 def test_nothing_grows_with_the_number_of_rows(plain, state):
     rows = np.random.default_rng(0).normal(size=(9999, 2))
     plain.update_many(rows[:1000])
@@ -299,6 +300,7 @@ def test_units_of_the_columns_do_not_matter(powers):
 
 
 @pytest.mark.parametrize("powers", [(-900, 900), (1000, -1000)])
+@pytest.mark.hostile(18)
 def test_extreme_units_of_the_columns_change_no_more_than_the_last_bits(powers):
     unit = 2.0 ** np.array(powers)
     monitor = made(REFERENCE * unit)
@@ -307,6 +309,7 @@ def test_extreme_units_of_the_columns_change_no_more_than_the_last_bits(powers):
     np.testing.assert_allclose(found, [step.score for step in STEPS[W - 1 :]], rtol=1e-12)
 
 
+@pytest.mark.hostile(16)
 def test_an_offset_of_the_columns_does_not_matter():
     lattice = [np.round(rows * 2.0**20) / 2.0**20 for rows in (REFERENCE, ROWS)]
     here, there = made(lattice[0]), made(lattice[0] + 2.0**30)
@@ -314,6 +317,7 @@ def test_an_offset_of_the_columns_does_not_matter():
     np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
 
 
+@pytest.mark.hostile(5)
 def test_a_constant_column_of_the_reference_takes_no_part():
     text = "constant in the reference, so what it does in the stream is not seen: 'x1'"
     with pytest.warns(DensDiffWarning, match=text):

@@ -83,6 +83,7 @@ def test_a_saved_monitor_holds_no_objects(plain, tmp_path):
     assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 1, dd.__version__)
 
 
+@pytest.mark.hostile(41)
 def test_a_save_that_fails_leaves_the_last_state_and_nothing_else(plain, state, tmp_path, monkeypatch):
     before = state(plain)
 
@@ -201,6 +202,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("name", sorted(ARRAYS))
 @pytest.mark.parametrize("how", SPOILT)
+@pytest.mark.hostile(34)
 def test_a_spoilt_array_is_refused(name, how, store):
     arrays, loaded = store
     spoil, message = SPOILT[how]
@@ -224,6 +226,7 @@ def test_a_spoilt_array_is_refused(name, how, store):
         ("exponent", np.array([0, -1101])),
     ],
 )
+@pytest.mark.hostile(34)
 def test_numbers_out_of_range_are_refused(name, value, store):
     with pytest.raises(InputError, match=r"is no saved monitor: .*(positive|names|exponent)"):
         store[1](**{name: np.asarray(value)})
@@ -266,6 +269,7 @@ def test_numbers_of_another_kind_are_not_said_to_be_of_another_shape(store):
         ({"warnings": [1]}, "its warnings are no list of texts"),
     ],
 )
+@pytest.mark.hostile(34)
 def test_a_spoilt_header_is_refused(changes, message, store):
     arrays, loaded = store
     with pytest.raises(InputError, match=re.escape(message)):
@@ -282,6 +286,7 @@ def test_a_header_that_is_no_object_is_refused(text, store):
 
 
 @pytest.mark.parametrize("changes", [{"schema": 2, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
+@pytest.mark.hostile(33)
 def test_words_of_a_hostile_header_are_one_harmless_line(changes, store):
     arrays, loaded = store
     with pytest.raises(InputError, match=r"is no saved monitor: its? ") as caught:
@@ -311,6 +316,7 @@ def test_a_payload_would_run_in_a_pickle(tmp_path):
 
 
 @pytest.mark.parametrize("where", ["renamed pickle", "header", "block", "surplus", "bare array"])
+@pytest.mark.hostile(34)
 def test_no_code_of_a_file_runs(where, store, tmp_path):
     objects = np.array([Payload(tmp_path / "ran")], dtype=object)
     file = tmp_path / "state"

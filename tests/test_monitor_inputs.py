@@ -93,6 +93,7 @@ def test_a_row_of_mixed_columns_is_that_of_its_numbers(framed):
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.hostile(24)
 def test_columns_that_the_reference_lacks_are_left_out_with_a_warning(library, framed):
     rows = named(ROWS, LIBRARIES[library], noise=np.arange(len(ROWS)))
     with pytest.warns(DensDiffWarning, match="columns of X left out because the fit did not use them: 'noise'"):
@@ -201,6 +202,7 @@ BAD_ROWS = {
     [case if hasattr(case, "marks") else pytest.param(*case) for case in BAD_ROWS.values()],
     ids=list(BAD_ROWS),
 )
+@pytest.mark.hostile(38)
 def test_a_bad_row_is_refused_with_its_index_and_changes_nothing(x, message, framed, state):
     assert framed.update_many(ROWS[:13]) == STEPS[:13]
     before = state(framed)
@@ -225,6 +227,7 @@ BAD_ONES = {
 
 
 @pytest.mark.parametrize("x", BAD_ONES.values(), ids=list(BAD_ONES))
+@pytest.mark.hostile(38)
 def test_a_bad_number_is_refused_with_its_index_and_changes_nothing(x, single, state):
     single.update_many(ROWS[:13, 0])
     before = state(single)
@@ -313,6 +316,7 @@ def test_a_warning_made_an_error_changes_nothing(framed, state):
 
 
 @pytest.mark.parametrize("update", ["update_many", "update"])
+@pytest.mark.hostile(20)
 def test_precision_lost_in_a_row_is_a_warning(update, plain):
     with pytest.warns(DensDiffWarning, match=r"precision lost in column 'x0' of ."):
         getattr(plain, update)([[2**60 + 1, 1]])

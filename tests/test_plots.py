@@ -140,6 +140,7 @@ def test_equal_constant_samples_can_be_drawn(d, value):
     ],
 )
 @pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.hostile(33)
 def test_strange_column_names_are_plain_text(name, d):
     ax = plot_difference(fake_model(d=d, names=(name, name)[:d]))
     ax.figure.draw_without_rendering()

@@ -235,6 +235,7 @@ def hostile_pages(tmp_path_factory):
     ]
 
 
+@pytest.mark.hostile(33)
 def test_hostile_names_are_text_everywhere(hostile_pages):
     for path in hostile_pages:
         page = path.read_text("utf-8")

@@ -69,6 +69,7 @@ def pages(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", ["comparison", "changes", "balance", "paper"])
+@pytest.mark.hostile(33)
 def test_page_renders_without_error_or_request(pages, kind, tmp_path):
     dom, errors, asked = browse(pages[kind], tmp_path, "--dump-dom")
     assert "CONSOLE" not in errors

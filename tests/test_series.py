@@ -204,6 +204,7 @@ def test_nanoseconds_rounded_as_objects_are_warned_of():
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
+@pytest.mark.hostile(37)
 def test_a_clock_that_cannot_be_used_is_refused(time, words):
     with pytest.raises(InputError, match=words) as caught:
         detect_changes(ROWS, time=time)
@@ -234,6 +235,7 @@ def test_a_series_of_nothing_but_its_clock_is_refused():
         checks.series(pd.DataFrame({"t": ORDER}), "t")
 
 
+@pytest.mark.hostile(37)
 def test_repeated_times_are_warned_of_with_the_first_row():
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(39\); samples are taken in the order given"):
         found = checks.series(ROWS, np.where(ORDER == 40, 39, ORDER))
@@ -246,6 +248,7 @@ def test_repeated_times_are_warned_of_with_the_first_row():
         checks.series(ROWS, IN_ZONE[np.where(ORDER == 40, 39, ORDER)])
 
 
+@pytest.mark.hostile(37)
 def test_irregular_times_are_noted_with_the_first_row():
     found = detect_changes(ROWS, time=np.where(ORDER > 20, ORDER + 1000, ORDER), random_state=0)
     assert any("from 1 to 1001 about 1, first odd one at row 21 (1021)" in note for note in found.warnings)
@@ -346,6 +349,7 @@ def test_names_with_control_characters_are_shown_harmlessly():
     assert str(caught.value).isprintable()
 
 
+@pytest.mark.hostile(20)
 def test_integers_beyond_floats_are_warned_of():
     with pytest.warns(DensDiffWarning, match="precision lost in column"):
         found = checks.series(2**60 + ORDER)

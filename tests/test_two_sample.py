@@ -618,6 +618,7 @@ def test_blocks_of_copied_rows_are_an_input_error(draw):
 
 
 @pytest.mark.parametrize("value", [0, -1, 2.5, "a", None, True, np.nan])
+@pytest.mark.hostile(35)
 def test_a_number_of_permutations_that_is_none_is_an_input_error(draw, value):
     with pytest.raises(dd.InputError, match="n_permutations must be a whole number, at least 1"):
         dd.two_sample_test(*draw(16), n_permutations=value)
@@ -683,6 +684,7 @@ def test_what_lsdd_refuses_to_fit_is_not_tested_either(draw, parameters):
             refused(*draw(17))
 
 
+@pytest.mark.hostile(35)
 def test_too_few_relabellings_for_five_percent_are_told(draw):
     with pytest.warns(dd.DensDiffWarning, match=r"no p-value below 0\.1 "):
         found = dd.two_sample_test(*draw(18), n_permutations=9, random_state=0)
@@ -692,6 +694,7 @@ def test_too_few_relabellings_for_five_percent_are_told(draw):
     assert enough.warnings == ()
 
 
+@pytest.mark.hostile(12)
 def test_two_rows_against_two_have_six_partitions():
     x, y = np.array([[0.0], [0.1]]), np.array([[5.0], [5.2]])
     with pytest.warns(dd.DensDiffWarning):
@@ -750,6 +753,7 @@ def test_two_constants_are_noted_to_have_no_density():
 @each_tuning
 @each_model
 @pytest.mark.parametrize("exponent", [660, -660])
+@pytest.mark.hostile(18)
 def test_huge_and_tiny_values_have_the_pvalue_of_ordinary_ones(draw, model, tuning, exponent):
     x, y = draw(20, 20, 16, 1)
     here = dd.two_sample_test(x, y, model=model, tuning=tuning, n_permutations=39)
@@ -771,6 +775,7 @@ def test_a_statistic_beyond_doubles_is_told(draw):
 @each_tuning
 @each_model
 @pytest.mark.parametrize("d", [300, 2000])
+@pytest.mark.hostile(15)
 def test_many_columns_still_find_a_clear_difference(model, tuning, d):
     random = np.random.default_rng(21)
     x, y = random.normal(size=(12, d)), random.normal(size=(14, d)) + 1.0

@@ -692,6 +692,7 @@ def test_same_rows_twice_have_an_interval_from_zero_and_a_band_around_zero(draw,
 
 
 @each_solver
+@pytest.mark.hostile(17)
 def test_far_clusters_have_an_interval_up_to_one(draw, solver):
     x, y = draw(11, 80, 60, columns(solver, 2, 1))
     model = dd.LSDD(solver=solver, random_state=0).fit(x, y + 1000.0)
@@ -705,6 +706,7 @@ def test_far_clusters_have_an_interval_up_to_one(draw, solver):
 
 @pytest.mark.parametrize("scale", [1000.0, 1e-3])
 @pytest.mark.parametrize("solver", ["pairs", "centers"])
+@pytest.mark.hostile(15)
 def test_four_hundred_columns_saturate_without_infinities(solver, scale):
     random = np.random.default_rng(0)
     x, y = scale * random.normal(size=(500, 400)), scale * (random.normal(size=(450, 400)) + 0.1)

@@ -146,6 +146,8 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__array__"):
         raise InputError(f"{where} must be an array, a list of rows or a data frame; got {came(data)}")
     try:
+        if isinstance(data, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in data):
+            data = np.ma.stack(data)  # NumPy would read what is under the mask
         array: Any = np.asanyarray(data)
         if isinstance(data, (list, tuple)) and (
             # NumPy turns [1, "a"] into text and [2**60 + 1, 0.5] into floats: keep what was really given

@@ -17,6 +17,8 @@ try:
 except ModuleNotFoundError:
     print("densdiff: the command line needs typer: pip install 'densdiff[cli]'", file=sys.stderr)
     raise SystemExit(2) from None
+except KeyboardInterrupt:
+    raise SystemExit(130) from None
 
 from densdiff.cli.failures import OneLine, emit, remark
 from densdiff.cli.inputs import (

@@ -70,6 +70,9 @@ def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Call
     above = monitor.alarm_  # of a state that was taken up
     with Interrupts() as interrupts:
         try:
+            interrupts.busy = True
+            save()  # or a run that is killed early would begin anew by another seed
+            interrupts.rest()
             for line, row in rows:
                 interrupts.busy = True
                 try:

@@ -68,7 +68,7 @@ def _marginals(d: int, frequency: FloatArray, lams: FloatArray) -> tuple[FloatAr
     return plain, squared
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)  # of a fifth of a megabyte for one lam, 6 for a ladder of ten
 def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
     grid = np.array(lams)
     period = 2.0 * _DIGITS / decay_rate(min(lams))  # the transform of a sum is periodic: half of it is wrap-around

@@ -5,19 +5,13 @@ All values here leave out the factor 1/s of E3 to E8; it is applied last, in log
 """
 
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 from scipy.linalg import lapack
-from threadpoolctl import ThreadpoolController
 
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import one_thread
 from densdiff.errors import NumericalError
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -26,7 +20,7 @@ def eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     On one thread, as all small factorizations here: several gain little, give other last digits, and on a busy
     machine wait for each other a hundred times longer than they work.
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_thread:
         values, vectors = np.linalg.eigh(gram)
     return np.maximum(values, 0.0), vectors
 
@@ -47,7 +41,7 @@ class Ridge:
         if b == 1:
             return cls(np.empty((0, 0)), np.empty(0), gram[0].copy(), np.empty(0))
         # the transpose of a C-ordered symmetric matrix is the same matrix in LAPACK's order: no copy is turned round
-        with _controller().limit(limits=1, user_api="blas"):
+        with one_thread:
             reflectors, diagonal, off_diagonal, tau, info = lapack.dsytrd(gram.T, lower=1, lwork=16 * b)
         if info != 0:
             raise NumericalError(f"the kernel matrix of {b} centers could not be reduced (LAPACK sytrd: {info})")

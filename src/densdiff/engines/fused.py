@@ -7,16 +7,15 @@ The threads are our own, because those of numba may not be entered from several 
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 
 import numba
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
 from densdiff.core.kernel import squarings
 from densdiff.core.scaling import FloatArray
 from densdiff.engines import fused_tiles
+from densdiff.engines.pairs import cores
 
 BLOCK_ROWS = 4096  # with 10 columns the packed rows and the centers stay in the second cache
 
@@ -82,19 +81,12 @@ def _in_order(work: Callable[[Task], FloatArray], tasks: Iterable[Task], threads
         yield from pool.map(work, tasks)
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
 def _threads() -> int:
-    """As many as the cores of this process, and no more than BLAS and numba were told to use.
+    """As many as the cores of this process, and no more than numba and OMP_NUM_THREADS say.
 
-    BLAS hears of OMP_NUM_THREADS (which Dask sets for its workers), of threadpool_limits and of joblib.
+    Dask and joblib set the latter for their workers. What BLAS has now does not count: the library itself holds it at
+    one thread while it computes.
     """
-    blas = [int(library["num_threads"]) for library in _controller().info() if library["user_api"] == "blas"]
-    return max(1, min([_cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"]), *blas]))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    most = [int(told)] if told.isdigit() and int(told) else []
+    return max(1, min([cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"]), *most]))

@@ -10,6 +10,7 @@ from densdiff import checks
 from densdiff.core import kernel
 from densdiff.core.least_squares import KernelRidge
 from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import NotFittedError
 from densdiff.estimators.mixture import LEAST_SCORE, blocks, stratified
 
@@ -61,6 +62,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    @on_one_thread
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn one score for each class from rows X, labels y and optional row weights."""
         sigmas, lams = checks.positive_grid(self.sigma, "sigma"), checks.positive_grid(self.lam, "lam")
@@ -85,6 +87,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = len(data.names)
         return self
 
+    @on_one_thread
     def _scores(self, X: Any) -> FloatArray:
         """(m, K)."""
         if not hasattr(self, "classes_"):

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from densdiff import checks
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.core.threads import on_one_thread
 from densdiff.engines.blocks import evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.estimators.prepared import Prepared, Sample, prepare
@@ -51,6 +52,7 @@ class KDEDifference(BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p and q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
         grid = checks.positive_grid(self.sigma, "sigma")
@@ -78,6 +80,7 @@ class KDEDifference(BaseEstimator):
             raise NotFittedError("this KDEDifference is not fitted yet; call fit(X, Y) first")
         return self._data
 
+    @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """Difference of the two density estimates at the points, in the user's units; (k,)."""
         data = self._fitted()
@@ -91,6 +94,7 @@ class KDEDifference(BaseEstimator):
         )
         return np.asarray(p - q)
 
+    @on_one_thread
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of the two density estimates, in closed form."""
         data = self._fitted()

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from densdiff import checks
 from densdiff.core import kernel, kliep, selection
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import on_one_thread
 from densdiff.engines.blocks import evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.estimators.prepared import Prepared, prepare
@@ -74,6 +75,7 @@ class KLIEP(BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p/q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
         grid = checks.positive_grid(self.sigma, "sigma")
@@ -113,6 +115,7 @@ class KLIEP(BaseEstimator):
         self.seed_ = data.seed
         return self
 
+    @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """The ratio p/q at the points, shape (k, d); (k,), at least 0."""
         if not hasattr(self, "alpha_"):

@@ -12,6 +12,7 @@ from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
+from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.errors import InputError, NotFittedError, NumericalError
 from densdiff.estimators.averaging import Choice, averaged_distance, choose
@@ -121,6 +122,7 @@ class LSDD(BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
+    @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights.
 
@@ -311,6 +313,7 @@ class LSDD(BaseEstimator):
         if not hasattr(self, "cv_results_"):
             raise NotFittedError("this LSDD is not fitted yet; call fit(X, Y) first")
 
+    @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
         self._check_fitted()
@@ -321,6 +324,7 @@ class LSDD(BaseEstimator):
         values = self._solver.evaluate(DIFFERENCE, self._choice.model, self._data.scaling.apply(rows))
         return from_log(values, self._log_factor)
 
+    @on_one_thread
     def densities(self, points: Any) -> tuple[FloatArray, FloatArray]:
         """p and q at the points, (k,) each, with a smoothing of their own: their difference is not quite `predict`."""
         self._check_fitted()
@@ -333,6 +337,7 @@ class LSDD(BaseEstimator):
             )
         return found[0], found[1]
 
+    @on_one_thread
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
         """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
         self._check_fitted()
@@ -355,6 +360,7 @@ class LSDD(BaseEstimator):
             **self._receipt(self._notes()),
         )
 
+    @on_one_thread
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of p and q with an interval, and all estimates of the paper."""
         self._check_fitted()

@@ -335,7 +335,8 @@ def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:
     elif tuning == "pooled" and not given:
         sigmas = np.array([_pooled_width(data, rows, ladder)])
     else:
-        sigmas = spread_sigmas(rows, data.seed)[1:5] if inner is None else inner
+        widths = spread_sigmas(rows, data.seed)  # one alone if all rows are equal
+        sigmas = (widths[1:5] if len(widths) > 1 else widths) if inner is None else inner
     settings = KliepSettings(np.asarray(sigmas), checks.whole(estimator.n_centers, "n_centers", 1), folds)
     sizes = len(data.x.rows), len(data.y.rows)
     how = "sigma given" if given else _TUNED[tuning].format(len(sigmas)).replace("cross", "likelihood cross")

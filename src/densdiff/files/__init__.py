@@ -171,7 +171,8 @@ def written(path: str | PathLike[str]) -> Iterator[Path]:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{label}: {reason(error)}") from error
-    aside = target.with_name(f".{os.getpid()}.{target.name}")  # the ending tells matplotlib the format
+    # the ending tells matplotlib the format; a name may have 255 bytes, of which a character takes up to 4
+    aside = target.with_name(f".{os.getpid()}.{target.name[-60:]}")
     try:
         yield aside
         os.replace(aside, target)
@@ -198,8 +199,12 @@ def _read(path: str | PathLike[str], name: str, options: Options) -> Any:
         with gzip.open(place) as stream:
             return _text(_drained(stream, name), name, Path(place.stem).suffix.lower(), options)
     with place.open("rb") as file:
-        _refuse_large(os.fstat(file.fileno()).st_size, name)
-        return _text(_drained(file, name), name, ending, options)
+        size = os.fstat(file.fileno()).st_size
+        _refuse_large(size, name)
+        data = _drained(file, name)
+        if len(data) < size:
+            raise InputError(f"{name} shrank from {size} to {len(data)} bytes while it was read; copy it again")
+        return _text(data, name, ending, options)
 
 
 def _drained(stream: Any, name: str) -> bytes:
@@ -326,6 +331,7 @@ def _csv(data: bytes, name: str, options: Options) -> Any:
             ),
         )
     except pyarrow().ArrowInvalid:
+        _refuse_long(data, name)
         _refuse_ragged(data, form.sep, name, len(form.names), form.header)
         raise
     _refuse_flawed_numbers(found, form.decimal, name)
@@ -396,6 +402,13 @@ def _refuse_open_quote(data: bytes, sep: str, name: str) -> None:
     except csv.Error as error:
         if "end of data" in str(error):
             raise InputError(f"{name}: a quote that opens in line {start} is never closed") from None
+
+
+def _refuse_long(data: bytes, name: str) -> None:
+    """pyarrow reads by blocks of a mebibyte, and no row may reach over two ends of them."""
+    for line, text in enumerate(io.BytesIO(data), 1):
+        if len(text) > 1 << 20:
+            raise InputError(f"line {line} of {name} has {len(text)} bytes; at most a mebibyte is read: shorten it")
 
 
 def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -> None:

@@ -9,6 +9,8 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +107,8 @@ class Workers:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")  # a fork of a process with threads may hang
             self._pool = ProcessPoolExecutor(self.processes, context, initializer=_alone)
-        running = {self._pool.submit(_quietly, *call): key for key, call in calls.items()}
+        with _interrupts_held():  # for the processes that start here, until they can end without a word
+            running = {self._pool.submit(_quietly, *call): key for key, call in calls.items()}
         for future in as_completed(running):
             yield running[future], future.result()
 
@@ -117,7 +120,23 @@ def _quietly(work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         return work(*arguments)
 
 
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C waits, also in processes started meanwhile: one that still imports would answer by a traceback."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # as it starts it lets signals through
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
+
+
 def _alone() -> None:
     """One thread a process; Ctrl-C ends it without a word, as the parent tells what happened."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     threadpool_limits(1)

@@ -13,6 +13,7 @@ from densdiff import checks
 from densdiff.checks.summaries import reading
 from densdiff.core.changes import IntArray, peaks, season
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.engines.sources import Source
 from densdiff.engines.stretches import counted, most_rows, stretches
@@ -105,6 +106,7 @@ class ChangesResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
 
+@on_one_thread
 def detect_changes(
     series: Any,
     *,
@@ -264,7 +266,7 @@ class _Search:
 
     def result(self) -> ChangesResult:
         rows, plan = self.data.rows, self.plan
-        constant = len(rows) > 1 and not np.ptp(rows, axis=0).any()
+        constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
         if len(rows) < 2 * plan.window + plan.lag or constant:
             few = f"{len(rows)} samples are too few for windows of {plan.window}"
             self.notes.append(f"no change can be found: {'the series is constant' if constant else few}")

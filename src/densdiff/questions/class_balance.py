@@ -10,12 +10,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from densdiff import checks
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
+from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.engines.stretches import drawn
 from densdiff.errors import InputError, NotFittedError
@@ -149,6 +151,7 @@ class ClassBalance(BaseEstimator):
         self.n_features_in_ = len(data.names)
         return self
 
+    @on_one_thread
     def predict(self, X_new: Any) -> FloatArray:
         """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
         return self._matched(X_new, [])[0].priors
@@ -158,6 +161,7 @@ class ClassBalance(BaseEstimator):
         weights = self.predict(X_new) / self._shares
         return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
 
+    @on_one_thread
     def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = checks.fraction(level, "level")
@@ -332,28 +336,28 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
         balance = ClassBalance() if self.balance is None else self.balance
         if not isinstance(balance, ClassBalance):
             raise InputError(f"balance must be a ClassBalance object; got {checks.came(balance)}")
-        self.balance_ = None
-        fitted = clone(self.estimator)
+        fitted, found = clone(self.estimator), None
         if X_unlabeled is None:
-            self.estimator_ = fitted.fit(X, y)
+            fitted.fit(X, y)
         else:
             name, codes = _weight_name(fitted), checks.label_codes(y, "y")[1]
             counted = clone(balance).fit(X, y)
-            self.balance_ = counted.estimate(X_unlabeled)
-            weights = np.maximum(self.balance_.priors / counted._shares, _LEAST_WEIGHT)
-            self.estimator_ = fitted.fit(X, y, **{name: weights[codes]})
-        self.classes_ = self.estimator_.classes_
+            found = counted.estimate(X_unlabeled)
+            weights = np.maximum(found.priors / counted._shares, _LEAST_WEIGHT)
+            fitted.fit(X, y, **{name: weights[codes]})
+        self.estimator_, self.balance_, self.classes_ = fitted, found, fitted.classes_
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What the classifier takes, this takes."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
 
     @property
     def n_features_in_(self) -> int:
         return int(self.estimator_.n_features_in_)
-
-    def _profile(self, new: FloatArray, priors: FloatArray) -> Mixture | None:
-        numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
-        samples = [rows[:, numbers] for rows in self.samples_]
-        names = tuple(self.feature_names_[j] for j in numbers)
-        return mixture(samples, new[:, numbers], priors, names) if numbers else None
 
     def _fitted(self) -> Any:
         if not hasattr(self, "estimator_"):

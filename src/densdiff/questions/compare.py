@@ -16,6 +16,7 @@ from densdiff.core import regions as core_regions
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.engines.passes import side_by_side
 from densdiff.engines.tables import LargeTables, compared
@@ -229,6 +230,7 @@ def _column_line(column: ColumnDifference) -> str:
     return f"{checks.bare(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
 
 
+@on_one_thread
 def compare(
     A: Any,
     B: Any,

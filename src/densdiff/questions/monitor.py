@@ -12,6 +12,7 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.core.scaling import FloatArray
 from densdiff.core.stream import SlidingSum, run_length_threshold
+from densdiff.core.threads import on_one_thread
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.series import CENTERS
@@ -123,16 +124,18 @@ class ChangeMonitor:
         self.seed_ = checks.seed(random_state if chosen.random_state is None else chosen.random_state)
         self._learn(reference)
 
+    @on_one_thread
     def _learn(self, reference: Any) -> None:
         rows, names, notes = checks.sample(reference, "reference")
         if len(rows) < 2 * self.window:
             raise InputError(f"reference has {len(rows)} rows; at least two windows of {self.window} are needed")
-        if not np.ptp(rows, axis=0).any():
+        varies = rows.max(axis=0) > rows.min(axis=0)  # a difference of the two may overflow
+        if not varies.any():
             raise InputError("reference holds one and the same row again and again: no change could be measured")
         if len(rows) < _ENOUGH * self.window:
             few = f"reference has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
             checks.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
-        if still := [name for name, column in zip(names, rows.T, strict=True) if not np.ptp(column)]:
+        if still := [name for name, moves in zip(names, varies, strict=True) if not moves]:
             what = "constant in the reference, so what it does in the stream is not seen"
             checks.warn(f"{what}: {checks.listed(still)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)

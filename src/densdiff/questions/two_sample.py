@@ -13,6 +13,7 @@ from densdiff import checks
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
@@ -71,6 +72,7 @@ class TwoSampleResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
 
+@on_one_thread
 def two_sample_test(
     X: Any,
     Y: Any,

@@ -1,0 +1,267 @@
+"""What every estimator, question and result promises, whatever it computes; the lists are in registry.py."""
+
+import json
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+from dataclasses import FrozenInstanceError, fields, is_dataclass
+from functools import cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+import densdiff as dd
+from tests.contracts.registry import ESTIMATORS, FORMS, POINTS, QUESTIONS, named
+
+N = 24
+SEED = 7
+each_case = pytest.mark.parametrize("case", [*ESTIMATORS, *QUESTIONS], ids=str)
+each_question = pytest.mark.parametrize("case", QUESTIONS, ids=str)
+each_estimator = pytest.mark.parametrize("case", ESTIMATORS, ids=str)
+# A score needs half a window on both sides, and a score fitted anew at every position has no threshold.
+DOCUMENTED = {"ChangesResult": {"scores", "threshold"}}
+
+
+def answer(case, seed=SEED, n=N, **given):
+    """The answer; what it warns of is ours and stands in it too, other warnings are errors."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dd.DensDiffWarning)
+        return case.ask(seed, **(given or case.inputs(n)))
+
+
+@cache
+def first(case):
+    return answer(case)
+
+
+def bits(value, points=POINTS):
+    """A value that is equal to another only if every bit is: of models what they learned and say, of results all."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return bits(value.tolist())
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, float):
+        return float(value).hex()
+    if isinstance(value, dict):
+        return {name: bits(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [bits(each) for each in value]
+    if is_dataclass(value):
+        return {field.name: bits(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "get_params"):
+        return {name: bits(each) for name, each in said(value, points).items()}
+    return value
+
+
+def said(model, points):
+    found = {name: each for name, each in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    found = {name: each for name, each in found.items() if not hasattr(each, "get_params")}
+    return found | {"predicted": model.predict(points)}
+
+
+def held(given, form):
+    return {name: form.hold(each) if is_table(each) else each for name, each in given.items()}
+
+
+def is_table(value):
+    return isinstance(value, dict) or np.ndim(value) == 2
+
+
+def contents(given):
+    """All bytes of the inputs."""
+    return {name: bits(each) if isinstance(each, list | np.ndarray) else columns(each) for name, each in given.items()}
+
+
+def columns(frame):
+    names = getattr(frame, "column_names", None) or list(getattr(frame, "columns", frame))
+    return {name: repr(np.asarray(frame[name]).tolist()) for name in names}
+
+
+@each_case
+def test_neither_inputs_nor_random_state_nor_terminal_are_touched(case, capfd):
+    given = case.inputs(N)
+    before = contents(given), bits(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
+    found = answer(case, **given)
+    str(found), repr(found)
+    assert (contents(given), bits(np.random.get_state(legacy=False)), random.getstate()) == before  # noqa: NPY002
+    assert capfd.readouterr() == ("", "")
+
+
+@each_case
+def test_the_same_seed_gives_the_same_bits(case):
+    assert bits(answer(case)) == bits(first(case))
+
+
+@each_case
+def test_one_thread_and_two_give_the_same_bits(case):
+    n = {"two_sample_test refit": 2, "detect_changes window": 2, "compare mixed": 2}.get(case.name, 10) * N
+    found = []
+    for threads in (1, 2):
+        with threadpool_limits(threads):
+            found.append(bits(answer(case, n=n)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("case", "form"),
+    [(case, form) for case in [*ESTIMATORS, *QUESTIONS] for form in FORMS if form.takes(case)],
+    ids=str,
+)
+def test_every_container_gives_the_bits_of_the_array_and_is_not_changed(case, form):
+    given = held(case.inputs(N), form)
+    before = contents(given)
+    assert bits(answer(case, **given), form.hold(POINTS)) == bits(first(case))
+    assert contents(given) == before
+
+
+def test_files_of_every_kind_give_the_bits_of_the_array(tmp_path):
+    compare = next(case for case in QUESTIONS if case.name == "compare")
+    for name, rows in compare.inputs(N).items():
+        table = pa.table(named(rows))
+        pyarrow.csv.write_csv(table, tmp_path / f"{name}.csv")
+        pyarrow.parquet.write_table(table, tmp_path / f"{name}.parquet")
+        np.save(tmp_path / f"{name}.npy", rows)
+    for ending in ("csv", "parquet", "npy"):
+        found = answer(compare, A=tmp_path / f"A.{ending}", B=str(tmp_path / f"B.{ending}"))
+        assert bits(found) == bits(first(compare))
+
+
+@each_estimator
+def test_a_refit_equals_a_fresh_fit(case):
+    again = answer(case, n=2 * N)
+    assert bits(again) != bits(first(case))
+    again.fit(**_of_fit(case, case.inputs(N)))
+    assert bits(again) == bits(first(case))
+
+
+def _of_fit(case, given):
+    names = {"wx": "weights_x", "wy": "weights_y", "w": "sample_weight", "X_new": "X_unlabeled"}
+    if case.name in ("LeastSquaresClassifier", "ClassBalance"):
+        given = {name: each for name, each in given.items() if name != "X_new"}
+    return {names.get(name, name): each for name, each in given.items()}
+
+
+@each_estimator
+def test_a_refused_refit_leaves_the_model_as_it_was(case):
+    model, given = answer(case), case.inputs(N)
+    given["X"][0, 0] = np.nan
+    with pytest.raises(ValueError, match=r"missing|NaN"):
+        model.fit(**_of_fit(case, given))
+    assert bits(model) == bits(first(case))
+
+
+@each_estimator
+def test_a_clone_has_the_parameters_and_nothing_learned(case):
+    fitted = first(case)
+    copy = clone(fitted)
+    assert repr(copy) == repr(case.make(SEED)) == repr(fitted)
+    assert copy.get_params(deep=False).keys() == fitted.get_params(deep=False).keys()
+    assert not [name for name in vars(copy) if name.endswith("_")]
+    assert copy.set_params(**copy.get_params()) is copy
+    with pytest.raises(ValueError, match="Invalid parameter 'no_such_name'"):
+        copy.set_params(no_such_name=1)
+
+
+@each_case
+def test_pickles_answer_the_same(case):
+    assert bits(pickle.loads(pickle.dumps(first(case)))) == bits(first(case))
+
+
+@each_question
+def test_results_go_to_json_and_back(case):
+    found = first(case)
+    for result in found if isinstance(found, list) else [found]:
+        plain = result.to_dict()
+        assert json.loads(json.dumps(plain, allow_nan=False)) == plain
+        if hasattr(result, "to_json"):
+            assert json.loads(result.to_json(), parse_constant=pytest.fail) == plain
+
+
+@each_question
+def test_results_are_frozen(case):
+    found = first(case)
+    result = found[0] if isinstance(found, list) else found
+    for field in fields(result):
+        with pytest.raises(FrozenInstanceError):
+            setattr(result, field.name, None)
+
+
+def not_finite(value, where=""):
+    """The places in a result that hold nan or infinity."""
+    if is_dataclass(value):
+        known = DOCUMENTED.get(type(value).__name__, set())
+        return [
+            place
+            for field in fields(value)
+            if field.name not in known
+            for place in not_finite(getattr(value, field.name), f"{where}.{field.name}")
+        ]
+    if isinstance(value, dict):
+        return [place for name, each in value.items() for place in not_finite(each, f"{where}[{name!r}]")]
+    if isinstance(value, list | tuple):
+        return [place for k, each in enumerate(value) for place in not_finite(each, f"{where}[{k}]")]
+    if isinstance(value, np.ndarray):
+        return [where] if value.dtype.kind == "f" and not np.isfinite(value).all() else []
+    return [where] if isinstance(value, float) and not np.isfinite(value) else []
+
+
+ODD = {
+    "ordinary": lambda rows: rows,
+    "ties": lambda rows: np.round(rows / [1.0, 30.0]),
+    "a constant column": lambda rows: rows * [1.0, 0.0],
+    "nothing but a constant": lambda rows: rows * 0.0,
+    "1e200": lambda rows: rows * 1e200,
+    "1e-200 beside 1e200": lambda rows: rows * [1e-200, 1e200],
+    "offset 1e12": lambda rows: rows + 1e12,
+    "one wild row": lambda rows: np.vstack([rows[:-1], [[1e15, -1e300]]]),
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "odd"),
+    [(case, odd) for case in QUESTIONS for odd in ODD if odd == "ordinary" or case.name != "compare mixed"],
+    ids=str,
+)
+def test_no_result_holds_nan_or_infinity(case, odd):
+    given = {name: ODD[odd](each) if np.ndim(each) == 2 else each for name, each in case.inputs(N).items()}
+    try:
+        found = answer(case, **given)
+    except dd.DensDiffError:  # a sentence will do as well
+        return
+    for result in found if isinstance(found, list) else [found]:
+        assert not_finite(result) == []
+
+
+def test_importing_everything_prints_nothing_and_draws_nothing():
+    code = (
+        "import random, numpy as np\n"
+        "state = lambda: (random.getstate(), np.random.get_state(legacy=False)['state']['key'].tolist())\n"
+        "before = state()\n"
+        "import densdiff as dd; [getattr(dd, name) for name in dd.__all__]\n"
+        "assert state() == before"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_every_public_question_result_and_estimator_is_registered():
+    """A name that is added to the public table has to be added to the registry too."""
+    found = {type(first(case)).__name__ for case in [*ESTIMATORS, *QUESTIONS]}
+    found |= {type(each).__name__ for case in QUESTIONS if isinstance(first(case), list) for each in first(case)}
+    found |= {type(each).__name__ for case in QUESTIONS for each in _parts(first(case))}
+    asked = {case.name.split()[0] for case in QUESTIONS}
+    others = {"datasets", "metrics", "plots", "__version__"}
+    public = {name for name in dd.__all__ if name not in others and not name.endswith(("Error", "Warning"))}
+    assert public - found - asked == set()
+
+
+def _parts(result):
+    of = ("columns", "pairs", "regions", "missing")
+    return [each for part in of for each in getattr(result, part, [])]
