@@ -12,8 +12,8 @@ import tempfile
 
 import numpy as np
 
+from benchmarks.measure import MEMORY, fastest, one_core, record, skip
 from benchmarks.peers import Skipped, call, peer_python
-from benchmarks.speed import fastest
 from densdiff.core.kernel import squared_distances
 from densdiff.engines import blocks
 
@@ -154,6 +154,14 @@ def on_one_thread(quick):
         f"against distances and one exp: {limit_numpy / ours:.0%} of NumPy's speed, {limit / ours:.0%} of the compiled"
     )
     print("code's own, the machine's limit; to reach: at least 60%", flush=True)
+    of, title = (
+        f"{n} x {COLUMNS} rows, {CENTERS} centers, {len(SIGMAS)} sigmas",
+        "Weighted sums of kernel features, one thread",
+    )
+    record(of, ours, plain, peer="NumPy, an exp for each sigma", goal="8", title=title)
+    record(of, ours, limit_numpy, peer="NumPy, distances and one exp alone", goal="0.6", title=title)
+    record(of, ours, limit, peer="compiled, distances and one exp alone", goal="0.6", title=title)
+    record("largest difference to NumPy, of the largest entry", off, unit="", goal="at most 1e-10", title=title)
 
 
 def in_a_process(program, n, repeats, option, *, threads=1, cache=None):
@@ -177,6 +185,11 @@ def start_memory_and_threads(quick):
     )
     print(f"memory beyond the data ({8e-6 * n * COLUMNS:.0f} MB): {memory:.0f} MiB compiled, {numpys:.0f} MiB NumPy")
     print(f"two threads: {one / two:.2f} times the speed of one, on {os.cpu_count()} cores", flush=True)
+    title = "The compiled sum: start, memory, threads"
+    record("first call, nothing kept on disk", compiling, title=title)
+    record("first call, compiled before", loading, title=title)
+    record("memory beyond the data", memory, numpys, peer="NumPy", unit="MiB", means=MEMORY, title=title)
+    record("two threads", two, one, peer="one thread", title=title)
     return one
 
 
@@ -185,19 +198,16 @@ def against_keops(n, ours):
         command = [peer_python(KEOPS), "-c", CASE + THEIRS, str(n), "1"]
         _, seconds, _ = map(float, call(command, PEER_SECONDS, "running it").splitlines()[-1].split())
     except Skipped as why:
-        print(f"pykeops is missing here: {why}")
+        skip("pykeops", why)
         return
     print(
         f"pykeops, one thread, float64, compiled before: {seconds:.2f} s, {seconds / ours:.1f} times ours", flush=True
     )
+    record("the same sums", ours, seconds, peer="pykeops 2.3", title="Weighted sums of kernel features, one thread")
 
 
 def main(quick=False):
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
+    with one_core():
         on_one_thread(quick)
-    finally:
-        os.sched_setaffinity(0, cores)
     ours = start_memory_and_threads(quick)
     against_keops(50_000 if quick else 1_000_000, ours)

@@ -134,34 +134,25 @@ def tested(
 
 
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
-    sigmas, lams = estimator.checked_grids()
+    estimator.checked_grids()
     estimator.check_columns(data.x.rows.shape[1], len(data.levels) > 0)
     if not data.in_memory:
         return _large(estimator, data, tuning, blocks)
-    rows = data.pooled_rows
-    inner = None if sigmas is None else data.sigmas(sigmas)
-    given = inner is not None and lams is not None and len(inner) == len(lams) == 1
+    rows, (inner, lams) = data.pooled_rows, _grids(estimator, data)
+    given = _given(inner, lams)
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
     kind = _kind(estimator, rows, 2.0 * permutations * count * len(rows) ** 2, blocks or tuning == "refit")
     kind = "centers" if len(data.levels) else kind
     drawn = _drawn_centers(estimator, data) if kind == "centers" else None
     centers = None if drawn is None else _center_kernel(data, drawn, inner)
     statistics: Statistics | CellStatistics
+    models: list[Model] = []
     if tuning == "refit" and not given:
         statistics = _refitted(data, rows, centers, inner, lams)
-        models = []
     else:
-        if given and inner is not None and lams is not None:
-            models = [(float(inner[0]), float(lams[0]))]
-        elif tuning == "pooled":
-            model, categories = _pooled_model(estimator, data, drawn)
-            models = [model]
-            if centers is not None and categories is not None:
-                centers = centers.with_categories(categories)
-        else:
-            models = _several(data, centers, inner, lams)
-            if kind == "kernel" and inner is None and lams is None:  # where one more model costs little
-                models.append(_pooled_model(estimator, data, None)[0])
+        models, centers = _models(estimator, data, tuning, drawn, centers)
+        if kind == "kernel" and tuning == "aggregate" and inner is None and lams is None:  # one more costs little
+            models.append(_pooled_model(estimator, data, None)[0])
         if centers is not None:
             statistics = CenterStatistics(rows, models, centers)
         elif kind == "cells":
@@ -181,29 +172,44 @@ def _large(estimator: LSDD, data: Prepared, tuning: str, blocks: bool) -> Tested
     if tuning == "refit" or blocks or estimator.solver == "pairs":
         what = "tuning='refit'" if tuning == "refit" else "blocks=" if blocks else "solver='pairs'"
         raise InputError(f"{what} needs all rows in memory; leave it out, or test a random part of the rows")
-    sigmas, lams = estimator.checked_grids()
-    inner = None if sigmas is None else data.sigmas(sigmas)
-    given = inner is not None and lams is not None and len(inner) == len(lams) == 1
+    inner, lams = _grids(estimator, data)
     few = data.x.rows.shape[1] <= 2 and not len(data.levels)
     in_cells = few and estimator.solver != "centers" and estimator.centers is None
     drawn = None if in_cells else _drawn_centers(estimator, data)
-    kernel_of = None if drawn is None else _center_kernel(data, drawn, inner)
-    if given and inner is not None and lams is not None:
-        models = [(float(inner[0]), float(lams[0]))]
-    elif tuning == "pooled":
-        model, categories = _pooled_model(estimator, data, drawn)
-        models = [model]
-        if kernel_of is not None and categories is not None:
-            kernel_of = kernel_of.with_categories(categories)
-    else:
-        models = _several(data, kernel_of, inner, lams)
-    how = "sigma and lam given" if given else _TUNED[tuning].format(len(models))
-    if tuning == "pooled" and not given:
+    models, centers = _models(
+        estimator, data, tuning, drawn, None if drawn is None else _center_kernel(data, drawn, inner)
+    )
+    how = "sigma and lam given" if _given(inner, lams) else _TUNED[tuning].format(len(models))
+    if tuning == "pooled":
         how = how.replace("the pooled rows", f"{_POOLED_ROWS} pooled rows drawn at random")
-    if kernel_of is None:
+    if centers is None:
         return Tested(CellStatistics(data, models), "spectral", how, 0.0)
-    statistics = SummedStatistics(data, models, kernel_of)
-    return Tested(statistics, "centers", how, np.inf, n_centers=len(kernel_of.centers))
+    statistics = SummedStatistics(data, models, centers)
+    return Tested(statistics, "centers", how, np.inf, n_centers=len(centers.centers))
+
+
+def _grids(estimator: LSDD, data: Prepared) -> tuple[FloatArray | None, FloatArray | None]:
+    """Sigmas in inner units and lams, None where they are searched."""
+    sigmas, lams = estimator.checked_grids()
+    return None if sigmas is None else data.sigmas(sigmas), lams
+
+
+def _given(sigmas: FloatArray | None, lams: FloatArray | None) -> bool:
+    """Whether there is nothing to tune."""
+    return sigmas is not None and lams is not None and len(sigmas) == len(lams) == 1
+
+
+def _models(
+    estimator: LSDD, data: Prepared, tuning: str, drawn: FloatArray | None, centers: CenterKernel | None
+) -> tuple[list[Model], CenterKernel | None]:
+    """The models of a test that are not refitted, and the centers with the kernel of categories that suits them."""
+    sigmas, lams = _grids(estimator, data)
+    if sigmas is not None and lams is not None and _given(sigmas, lams):
+        return [(float(sigmas[0]), float(lams[0]))], centers
+    if tuning != "pooled":
+        return _several(data, centers, sigmas, lams), centers
+    model, categories = _pooled_model(estimator, data, drawn)
+    return [model], centers if centers is None or categories is None else centers.with_categories(categories)
 
 
 _TUNED = {
