@@ -161,7 +161,7 @@ def delays(cell, run, repeats=2):
     return means
 
 
-REFERENCES, STREAMS_EACH = 100, 20
+REFERENCES, STREAMS_EACH = 500, 20
 INTRO = """## Run lengths of the monitor
 
 Rows until a `ChangeMonitor` raises its first alarm on streams without change: the mean over references of the mean over
@@ -189,10 +189,10 @@ def shows_wrong_ways(cell):
     return cell.run_length == 200 and cell.window == 20 and cell.d == 1 and np.isinf(cell.df)
 
 
-def report(quick=False):
+def report(share=1.0):
     """The table as text, and a line for each figure off its target."""
     chosen = cells()
-    references = REFERENCES // (10 if quick else 1)
+    references = max(10, round(share * REFERENCES))
     jobs = (
         (k, cell, range(first, min(first + 5, references)))
         for k, cell in sorted(enumerate(chosen), key=lambda pair: -pair[1].run_length)
