@@ -1,4 +1,4 @@
-"""Run the simulations behind docs/calibration.md and write it: ``python -m tests.calibration [names] [--share 0.2]``."""
+"""Run the simulations behind docs/calibration.md and write it: ``python -m tests.calibration [names]``."""
 
 import os
 
@@ -13,9 +13,9 @@ NAMES = ("coverage", "size", "balance", "changes", "monitor", "compare")
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
 
-Written by `make calibrate`, which anybody can run: in full, enough runs to see a breach of 1.5 points (about a day on two cores);
-`ARGS="--share 0.2"` a fifth of them. Each table says how many runs it rests on. `ARGS=--quick` takes a look and leaves this page alone.
-Every figure is a share of independent simulated runs; in brackets its standard error.
+Written by `make calibrate`, which anybody can run: in full, enough runs to see a breach of 1.5 points (about a day on
+two cores); `ARGS="--share 0.2"` a fifth of them. Each table says how many runs it rests on. `ARGS=--quick` takes a look
+and leaves this page alone. Every figure is a share of independent simulated runs; in brackets its standard error.
 """
 
 
