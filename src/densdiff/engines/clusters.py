@@ -12,12 +12,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from densdiff.engines.sources import Change, length
+from densdiff.engines.sources import ALL_DROPPED, EMPTY, Change, first_rows, length
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 
 T = TypeVar("T")
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
+_DIED = ("KilledWorker", "BrokenProcessPool")
 
 
 def _dask() -> Any:
@@ -52,7 +53,8 @@ class DaskSource:
         chunks = getattr(self.data, "chunks", None)
         if chunks is not None and not any(np.isnan(chunks[0])):
             return [int(rows) for rows in chunks[0]]
-        return self._counted(self._delayed(None))
+        columns = None if getattr(self.data, "ndim", 1) < 2 else list(getattr(self.data, "columns", ()))[:1]
+        return self._counted(self._delayed(columns or None))  # of a file, one column is read
 
     def _counted(self, blocks: list[Any]) -> list[int]:
         count = _dask().delayed(length)
@@ -82,13 +84,12 @@ class DaskSource:
         """Some rows of the first block that has any."""
         k = next((k for k, rows in enumerate(self.lengths) if rows), None)
         if k is None:
-            raise InputError(f"{self.where} has 0 data rows")
-        return self._computed(_dask().delayed(_first_rows)(self._blocks(None)[k]))[0]
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        return self._computed(_dask().delayed(first_rows)(self._blocks(None)[k], _HEAD_ROWS))[0]
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task on the workers, the answers merged there."""
-        dask = _dask()
-        starts = np.cumsum([0, *self.lengths]).tolist()
+        dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()
         work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
         how = dask.delayed(merge, pure=False, traverse=False)
         parts = [
@@ -97,7 +98,7 @@ class DaskSource:
             if rows
         ]
         if not parts:
-            raise InputError(f"{self.where} has 0 data rows")
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         while len(parts) > 1:
             parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
         found: T = self._computed(parts[0])[0]
@@ -109,22 +110,16 @@ class DaskSource:
         except DensDiffError:
             raise
         except Exception as error:
-            if type(error).__name__ not in ("KilledWorker", "MemoryError"):
+            if not isinstance(error, MemoryError) and type(error).__name__ not in _DIED:
                 raise
             raise NumericalError(self._advice()) from error
 
     def _advice(self) -> str:
-        block = max(self.__dict__.get("lengths", [0]))
+        block = max(self.__dict__.get("lengths") or self.__dict__.get("_given") or [0])
         width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
         size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
         cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
         return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
-
-
-def _first_rows(block: Any) -> Any:
-    if isinstance(block, dict):
-        return {name: values[:_HEAD_ROWS] for name, values in block.items()}
-    return block.iloc[:_HEAD_ROWS] if hasattr(block, "iloc") else block[:_HEAD_ROWS]
 
 
 def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
