@@ -4,28 +4,58 @@ The task of a block runs where the block is; answers are merged in a tree, a few
 to the driver. A worker that dies is replaced by Dask, which does its blocks again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
+from densdiff import checks, files
 from densdiff.engines.sources import ALL_DROPPED, EMPTY, Change, first_rows, length
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 
 T = TypeVar("T")
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
+_PATIENCE = "5s"  # until a scheduler must have answered
 _DIED = ("KilledWorker", "BrokenProcessPool")
 
 
-def _dask() -> Any:
+def _dask(module: str = "dask") -> Any:
     try:
-        return import_module("dask")
+        return import_module(module)
     except ImportError as error:
-        raise MissingExtraError('Dask collections need dask: pip install "densdiff[dask]"') from error
+        raise MissingExtraError(f'Dask collections need {module}: pip install "densdiff[dask]"') from error
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """A connection to a scheduler, on whose workers Dask computes as long as it lasts."""
+    distributed = _dask("distributed")
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE)
+    except Exception as error:  # whatever a name, a port or another server made of it
+        why = f"no Dask scheduler answers at {checks.shown(address)}: {files.reason(error)}"
+        raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
+    with client:
+        yield
+
+
+def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """A Parquet file, or a folder of them, as a Dask data frame; workers read it by the same path."""
+    name = files.named(path)
+    if not path.exists():
+        raise InputError(f"{name} does not exist in the folder {checks.shown(str(path.parent))}")
+    if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
+        raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
+    parts = files.parts(path, name) if path.is_dir() else [path]
+    about = files.footers(parts, columns)
+    places = [str(part.resolve()) for part in parts]
+    return _dask("dask.dataframe").read_parquet(places, columns=about.names, index=False)
 
 
 @dataclass

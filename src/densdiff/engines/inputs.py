@@ -29,6 +29,8 @@ def source_of(value: Any, where: str) -> Source | None:
         return BlockSource(where, value, value.rows)
     kind = kind_of_source(value, where)
     if kind == "dask":
+        if not hasattr(value, "chunks") and not hasattr(value, "to_dask_array"):
+            raise InputError(f"{where} is a Dask {type(value).__name__}; pass a Dask array or data frame")
         return DaskSource(where, value)
     return BlockSource(where, value) if kind else None
 
