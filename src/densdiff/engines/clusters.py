@@ -98,7 +98,7 @@ class DaskSource:
         if self.change is None:
             return self._delayed(columns)
         change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._given]).tolist()
-        return [change(block, start) for block, start in zip(self._delayed(None), starts, strict=False)]
+        return [change(block, start) for block, start in zip(self._delayed(None), starts[:-1], strict=True)]
 
     def _delayed(self, columns: list[str] | None) -> list[Any]:
         """One delayed object for each block of rows."""
@@ -107,7 +107,9 @@ class DaskSource:
             own = None if getattr(data, "ndim", 2) == 1 else list(data.columns)
             if columns is not None and own is not None and all(map(own.__contains__, columns)):
                 data = data[columns]
-            return list(data.to_delayed())
+            # tuned, partitions of a few columns are joined, and others than those that were counted
+            with _dask().config.set({"optimization.tune.active": False}):
+                return list(data.to_delayed())
         return list((data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel())
 
     def head(self) -> Any:
@@ -119,12 +121,12 @@ class DaskSource:
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task on the workers, the answers merged there."""
-        dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()
+        dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
         work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
         how = dask.delayed(merge, pure=False, traverse=False)
         parts = [
             work(block, start)
-            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=False)
+            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=True)
             if rows
         ]
         if not parts:

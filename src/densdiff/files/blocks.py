@@ -142,6 +142,23 @@ def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
     return FileBlocks(name, None, partial(_read_csv, place, name, form, options.columns))
 
 
+class _Quotes:
+    """A stream that counts the quotes it gives."""
+
+    closed = False
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.count = stream, 0
+
+    def read(self, size: int = -1) -> bytes:
+        found: bytes = self.stream.read(size)
+        self.count += found.count(b'"')
+        return found
+
+    def readable(self) -> bool:
+        return True
+
+
 def _decoded(place: Path) -> Any:
     return files.pyarrow().input_stream(str(place))  # by its ending, compressed or not
 
@@ -157,11 +174,14 @@ def _read_csv(
 
     def batches(kinds: dict[str, Any]) -> Iterator[Any]:
         with _decoded(place) as stream:
+            quotes = _Quotes(stream)
             try:
-                for batch in csv.open_csv(stream, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
+                for batch in csv.open_csv(quotes, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
                     yield pa.Table.from_batches([batch])
             except pa.ArrowInvalid as error:
                 raise _refused(str(error), name, form) from None
+            if quotes.count % 2:  # pyarrow takes the rest of the file for one field
+                raise InputError(f"{name}: a quote opens that is never closed")
 
     first = next(batches({}), None)
     if first is None:
@@ -177,7 +197,7 @@ def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
     place = f"row {int(line[1]) - 1 - form.header}" if line else "a row"
     if wrong := re.search(r"Expected (\d+) columns, got (\d+)", text):
         return InputError(f"{place} of {name} has {wrong[2]} fields, expected {wrong[1]} as in the first line")
-    value = re.search(r"conversion error to (\w+).*invalid value '(.*)'", text)
+    value = re.search(r"conversion error to (\w+).*invalid value '(.*)'", text, re.DOTALL)
     column = re.search(r"[Cc]olumn #(\d+)", text)
     if value and column:
         label = files.shown(form.names[int(column[1])])
@@ -185,9 +205,7 @@ def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
         what = f"column {label} of {name}: {files.shown(value[2])} at {place} is not {kind}, as the first rows are"
         return InputError(f"{what}; correct it, leave it empty, or leave the column out by columns=")
     if "straddling" in text:
-        return InputError(
-            f"{name}: a quote that opens is never closed, or a row is larger than {_TEXT_BLOCK >> 20} MiB"
-        )
+        return InputError(f"{name}: a quote opens that is never closed, or a row is larger than {_TEXT_BLOCK} bytes")
     return InputError(f"{name} cannot be read: {files.plain(text.splitlines()[0], 200)}")
 
 
