@@ -11,7 +11,8 @@ import scipy.sparse
 import sklearn
 
 import densdiff as dd
-from tests.command_line import silently
+from densdiff import files
+from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
 BAD = 30_001
@@ -224,6 +225,22 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     assert found["late.csv"] == "late.csv: a quote opens that is never closed"
     assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
     assert "number to string at row 30001" in found["changed.jsonl"]
+
+
+def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
+    table = {"a": rows[0][:, 0], "b": [None, *rows[0][1:, 1]]}
+    for name in ("A", "B"):
+        as_csv(tmp_path / f"{name}.csv", table)
+    paths, quick = (tmp_path / "A.csv", tmp_path / "B.csv"), ("--permutations", "19", "--seed", "0")
+    with sklearn.config_context(working_memory=0.001):
+        with pytest.raises(dd.InputError, match="the limit is"):
+            files.table(paths[0])
+        code, out, _ = run("compare", *paths, *quick, "--columns", "a")
+        assert code == 0
+        assert "60 of A, 60 of B" in out
+        assert refusal("compare", *paths) == (
+            "column 'b' of A.csv: 1 missing value, at row 0; use --missing drop or --missing level"
+        )
 
 
 def test_dates_in_a_late_block_are_named_by_row():
