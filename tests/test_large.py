@@ -192,6 +192,14 @@ def test_columns_of_arrays_are_chosen_by_number(samples):
     same_columns(dd.compare(Blocks(x, [50]), Blocks(y, [60]), **asked), dd.compare(x, y, **asked))
 
 
+def test_blocks_without_names_take_those_of_the_other_sample_by_position(samples):
+    x, y = samples
+    named = pd.DataFrame(y, columns=["x1", "x0", "b", "a"])
+    found, expected = centers().fit(Blocks(x, [50]), named), centers().fit(x, named)
+    assert found.feature_names_ == expected.feature_names_ == ("x1", "x0", "b", "a")
+    np.testing.assert_allclose(found.predict(x[:5]), expected.predict(x[:5]), **close)
+
+
 def test_constant_columns_are_noted_and_rarely_varying_ones_are_not():
     a, b = ({"c": np.full(n, 2.0), "r": np.zeros(n), "x": np.arange(float(n))} for n in (12_000, 11_000))
     a["r"][7] = 1.0  # between the rows that are looked at for ties
