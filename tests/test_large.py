@@ -194,9 +194,9 @@ def test_columns_of_arrays_are_chosen_by_number(samples):
 
 def test_blocks_without_names_take_those_of_the_other_sample_by_position(samples):
     x, y = samples
-    named = pd.DataFrame(y, columns=["x1", "x0", "b", "a"])
+    named = pd.DataFrame(y, columns=["x1", "x0", "x3", "x2"])
     found, expected = centers().fit(Blocks(x, [50]), named), centers().fit(x, named)
-    assert found.feature_names_ == expected.feature_names_ == ("x1", "x0", "b", "a")
+    assert found.feature_names_ == expected.feature_names_ == ("x1", "x0", "x3", "x2")
     np.testing.assert_allclose(found.predict(x[:5]), expected.predict(x[:5]), **close)
 
 
