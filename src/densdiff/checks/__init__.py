@@ -4,7 +4,7 @@ Arrays, lists and data frames become float64 matrices with column names, or an I
 is and what to do. Nothing is estimated here.
 """
 
-from densdiff.checks.compared import Compared, chosen_columns, compared
+from densdiff.checks.compared import Compared, Constant, chosen_columns, compared, constant_notes
 from densdiff.checks.parameters import (
     blocks,
     choice,
@@ -22,6 +22,7 @@ from densdiff.checks.wording import bare, came, listed, shown, warn
 
 __all__ = [
     "Compared",
+    "Constant",
     "LabelledRows",
     "Pair",
     "Series",
@@ -32,6 +33,7 @@ __all__ = [
     "choice",
     "chosen_columns",
     "compared",
+    "constant_notes",
     "estimator",
     "flag",
     "fraction",

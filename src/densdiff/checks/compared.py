@@ -16,6 +16,7 @@ from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
+Constant = tuple[str, bool, Any, Any]  # a column's name, whether it holds numbers, its value in A and in B
 MISSING = ("error", "drop", "level")
 _LEVEL = "(missing)"
 
@@ -45,12 +46,12 @@ class Compared:
 
     def pair(self, rows_a: Any = slice(None), rows_b: Any = slice(None)) -> Pair:
         """Some rows of both as matrices."""
-        a, b = _rows(self.a, rows_a), _rows(self.b, rows_b)
+        a, b = self.a.some(rows_a), self.b.some(rows_b)
         return paired(self.names, a, b, self.levels if any(self.levels) else (), list(self.notes), ties=False)
 
     def some(self, rows_a: Any, rows_b: Any) -> "Compared":
         """The same with these rows only."""
-        return replace(self, a=_rows(self.a, rows_a), b=_rows(self.b, rows_b))
+        return replace(self, a=self.a.some(rows_a), b=self.b.some(rows_b))
 
     def single(self, j: int) -> Pair:
         """One column as a pair."""
@@ -131,11 +132,6 @@ def _with_truths(table: Table) -> Table:
     return replace(table, columns=columns)
 
 
-def _rows(table: Table, rows: Any) -> Table:
-    columns = [replace(column, values=column.values[rows]) for column in table.columns]
-    return replace(table, columns=columns, shape=(len(columns[0].values), len(columns)))
-
-
 def _columns(table: Table, kept: Sequence[int]) -> Table:
     names = tuple(table.names[j] for j in kept) if table.names else None
     return replace(table, columns=[table.columns[j] for j in kept], names=names)
@@ -157,7 +153,7 @@ def _treated(
             whole = ~np.logical_or.reduce(of)
             if whole.sum() < 2:
                 raise InputError(f'{table.where} has {whole.sum()} rows without missing values; try missing="level"')
-            parts.append(_rows(table, whole))
+            parts.append(table.some(whole))
         _refuse_before_drop(names, a, b, masks)
         gone = [f"{table.shape[0] - part.shape[0]} of {table.where}" for table, part in zip((a, b), parts, strict=True)]
         warn(f"rows with missing values were dropped: {' and '.join(gone)}", notes)
@@ -243,13 +239,21 @@ def _numbers(table: Table, other: Table, names: tuple[str, ...], notes: list[str
 
 def _constants(a: Table, b: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> list[str]:
     """Notes on columns that are constant in both tables."""
-    equal, masses = [], []
+    found: list[Constant] = []
     for name, of, x, y in zip(names, levels, *([c.values for c in table.columns] for table in (a, b)), strict=True):
         if x[0] != x[-1] or y[0] != y[-1] or not ((x == x[0]).all() and (y == y[0]).all()):
             continue
-        if x[0] == y[0]:
+        found.append((name, of is None, x[0], y[0]))
+    return constant_notes(found, a.where, b.where)
+
+
+def constant_notes(constants: Iterable[Constant], where_a: str, where_b: str) -> list[str]:
+    """Notes on columns that are constant in each of two tables."""
+    equal, masses = [], []
+    for name, number, x, y in constants:
+        if x == y:
             equal.append(f"column {shown(name)} is constant and equal in both; it contributes nothing")
-        elif of is None:
-            values = f"{x[0]:.10g} in all of {a.where} and {y[0]:.10g} in all of {b.where}"
+        elif number:
+            values = f"{x:.10g} in all of {where_a} and {y:.10g} in all of {where_b}"
             masses.append(f"column {shown(name)} is {values}; point masses have no density")
     return capped(equal, "columns are constant and equal") + capped(masses, "columns are constant")

@@ -262,8 +262,18 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     return np.sort(found)
 
 
-def tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
-    """Notes on constant and heavily tied columns of numbers, which have no density."""
+def tie_notes(
+    x: FloatArray,
+    y: FloatArray,
+    names: Sequence[str],
+    copies: int,
+    levels: tuple[Levels, ...],
+    still: npt.NDArray[np.bool_] | None = None,
+) -> list[str]:
+    """Notes on constant and heavily tied columns of numbers, which have no density.
+
+    ``still`` says which columns are constant in each sample, where x and y are only some of the rows.
+    """
     constants, ties = [], []
     advice = "read the normalized distance first"
     step = -(-(len(x) + len(y)) // _TIE_ROWS)
@@ -275,7 +285,8 @@ def tie_notes(x: FloatArray, y: FloatArray, names: Sequence[str], copies: int, l
         distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
         tied = 2 * copies * distinct < len(part)  # copies of whole rows are warned of once, not per column
         label, a, b = f"column {shown(name)}", x[0, j], y[0, j]
-        if distinct <= 2 and (x[:, j] == a).all() and (y[:, j] == b).all():
+        constant = distinct <= 2 and (x[:, j] == a).all() and (y[:, j] == b).all()
+        if constant and (still is None or still[j]):
             if a == b:
                 constants.append(f"{label} is constant and equal in both samples; it contributes nothing")
             else:

@@ -13,13 +13,24 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.checks.categories import DISTINCT, Levels, codes_of, text_of
-from densdiff.checks.tables import EXACT, Column, Table, absent, missing_values, nearly_numbers, refusal, table_of
+from densdiff.checks.tables import (
+    EXACT,
+    Column,
+    Table,
+    absent,
+    missing_values,
+    nearly_numbers,
+    parses,
+    refusal,
+    table_of,
+)
 from densdiff.checks.wording import listed, shown, warn
 from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 MISSING_LEVEL = "(missing)"
 MOST_LEVELS = 100_000  # a column with more is taken for names of its rows
+_NOTHING = -1074  # exponent of rows that are all at the shift: the least of any double, so that it never wins
 _NUMBERS = ("numbers", "booleans")
 _WORDS = ("text", "categories", "booleans")
 
@@ -41,6 +52,8 @@ class ColumnSummary:
     exponent: int = 0
     largest: int = 0
     levels: Mapping[str, int] | None = None  # rows of each, None if there are too many
+    word: Any = None  # the first text that is no number
+    word_row: int = -1
 
     def merged(self, other: "ColumnSummary", where: str) -> "ColumnSummary":
         """Of these rows and the ones after them."""
@@ -49,6 +62,7 @@ class ColumnSummary:
         count = self.count + other.count
         apart = mean_2 - mean
         known = self if self.kind else other
+        word = self if self.word_row >= 0 else other
         return ColumnSummary(
             kind=_common(self, other, where),
             missing=self.missing + other.missing,
@@ -63,6 +77,8 @@ class ColumnSummary:
             exponent=exponent,
             largest=max(self.largest, other.largest),
             levels=_together(self.levels, other.levels),
+            word=word.word,
+            word_row=word.word_row,
         )
 
     def _exponent(self, other: "ColumnSummary") -> int:
@@ -88,7 +104,8 @@ def _common(a: ColumnSummary, b: ColumnSummary, where: str) -> str:
 def _together(a: Mapping[str, int] | None, b: Mapping[str, int] | None) -> Mapping[str, int] | None:
     if a is None or b is None:
         return None
-    found = Counter(a) + Counter(b)
+    found = Counter(a)
+    found.update(b)
     return None if len(found) > MOST_LEVELS else found
 
 
@@ -100,6 +117,10 @@ class Summary:
     names: tuple[str, ...]
     rows: int
     columns: tuple[ColumnSummary, ...]
+
+    def only(self, places: Sequence[int]) -> "Summary":
+        """Of some columns."""
+        return replace(self, names=tuple(self.names[j] for j in places), columns=tuple(self.columns[j] for j in places))
 
     def merged(self, other: "Summary") -> "Summary":
         """Of these rows and the ones after them."""
@@ -117,6 +138,8 @@ class Reading:
     named: bool  # whether blocks have names of their own
     shift: tuple[float, ...] = ()  # near the numbers of each column
     levels: tuple[Levels, ...] = ()
+    places: tuple[int, ...] = ()  # of the columns in blocks without names
+    width: int = 0  # of such blocks
 
     def table(self, block: Any) -> Table:
         """The columns of a block, in the order of ``names``."""
@@ -124,17 +147,21 @@ class Reading:
         if self.named:
             if lacking := [name for name in self.names if name not in (table.names or ())]:
                 raise InputError(f"a block of {self.where} lacks {listed(lacking)}; all blocks need the same columns")
-            table = table.select(self.names)
-        elif len(table.columns) != len(self.names):
-            widths = f"{len(self.names)} columns and a later one {len(table.columns)}"
+            return table.select(self.names)
+        if len(table.columns) != self.width:
+            widths = f"{self.width} columns and a later one {len(table.columns)}"
             raise InputError(f"the first block of {self.where} has {widths}; all blocks need the same columns")
-        return table
+        return replace(table, columns=[table.columns[k] for k in self.places], names=None)
 
-    def whole_rows(self, block: Any) -> dict[str, npt.NDArray[Any]]:
-        """The columns of a block by name, without the rows that lack a value in any of them."""
+    def named_table(self, block: Any) -> Table:
+        """The same with names, whether blocks have them or not."""
         table = self.table(block)
-        whole = ~np.logical_or.reduce([missing_values(column) for column in table.columns])
-        return {name: column.values[whole] for name, column in zip(self.names, table.columns, strict=True)}
+        return replace(table, names=self.names, shape=(len(table), len(self.names)))
+
+    def whole_rows(self, block: Any) -> Table:
+        """The columns of a block by name, without the rows that lack a value in any of them."""
+        table = self.named_table(block)
+        return table.some(~np.logical_or.reduce([missing_values(column) for column in table.columns]))
 
     def summary(self, block: Any, start: int) -> Summary:
         """What a block holds whose first row has the number ``start``."""
@@ -148,33 +175,33 @@ class Reading:
 
     def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
         """Numbers, and codes of levels, of a block whose first row has the number ``start``, (k, d)."""
-        chosen = range(len(self.names)) if columns is None else columns
         reading = self if columns is None else self.only(columns)
         table = reading.table(block)
-        found = np.empty((table.shape[0], len(chosen)), order="F")
-        for j, k in enumerate(chosen):
-            column = table.columns[k if reading is self else j]
-            of = self.levels[k] if self.levels else None
+        found = np.empty((len(table), len(table.columns)), order="F")
+        levels = reading.levels or (None,) * len(reading.names)
+        for j, (column, name, of) in enumerate(zip(table.columns, reading.names, levels, strict=True)):
             if of is None and column.kind not in _NUMBERS:
-                raise _refused(column, column.row, start, f"column {shown(self.names[k])} of {self.where}")
+                raise InputError(refusal(column, f"column {shown(name)} of {self.where}", "", start))
             found[:, j] = column.values if of is None else _codes(column, of)
         return found
 
     def only(self, columns: Sequence[int]) -> "Reading":
-        """Of some columns; blocks without names keep all of theirs."""
-        if not self.named:
-            return self
-        names = tuple(self.names[k] for k in columns)
-        levels = tuple(self.levels[k] for k in columns) if self.levels else ()
-        return replace(self, names=names, levels=levels, shift=())
+        """Of some columns."""
+        parts: dict[str, Any] = {}
+        for name in ("names", "levels", "shift", "places"):
+            of = getattr(self, name)
+            parts[name] = tuple(of[k] for k in columns) if of else ()
+        return replace(self, **parts)
 
 
 def reading(first: Any, where: str) -> Reading:
     """How to read a source whose first block is this one."""
     table = table_of(first, where)
     names = table.names or tuple(f"x{j}" for j in range(len(table.columns)))
-    shifts = [_middle(column) for column in table.columns]
-    return Reading(where, names, bool(table.names) and len(table.shape) == 2, tuple(shifts))
+    named = bool(table.names) and len(table.shape) == 2
+    width = 0 if named else len(names)
+    shifts = tuple(_middle(column) for column in table.columns)
+    return Reading(where, names, named, shifts, places=tuple(range(width)), width=width)
 
 
 def _middle(column: Column) -> float:
@@ -202,9 +229,12 @@ def _summed(column: Column, shift: float, start: int, label: str) -> ColumnSumma
         for value, count in Counter(values).items():
             counts[text_of(value)] += count
         about = replace(about, levels=counts if len(counts) <= MOST_LEVELS else None)
+        if column.kind == "text" and (word := next((text for text in counts if not parses(text)), None)) is not None:
+            at = next(i for i, value in enumerate(column.values) if not missing[i] and text_of(value) == word)
+            about = replace(about, word=column.values[at], word_row=start + at)
     if column.kind not in _NUMBERS:
         if column.kind not in _WORDS:
-            raise _refused(column, row, start, label)
+            raise InputError(refusal(replace(column, row=row), label, "", start))
         return about
     values = np.asarray(column.values, dtype=np.float64)
     values = values[~missing] if lost else values
@@ -213,17 +243,14 @@ def _summed(column: Column, shift: float, start: int, label: str) -> ColumnSumma
         bad = int(np.isinf(np.asarray(column.values, dtype=np.float64)).argmax())
         found = f"{shown(float(column.values[bad]))} at row {start + bad}"
         raise InputError(f"{label}: an infinite value, {found}; drop or correct those rows first")
-    exponent = int(np.frexp(max(abs(low - shift), abs(high - shift)) or 1.0)[1])
+    reach = max(abs(low / 2 - shift / 2), abs(high / 2 - shift / 2))  # in halves, which do not overflow
+    exponent = int(np.frexp(reach)[1]) + 1 if reach else _NOTHING
     half = exponent // 2  # in two factors, each of which is a normal double
     with np.errstate(under="ignore"):
-        inner = (values - shift) * np.ldexp(1.0, -half) * np.ldexp(1.0, half - exponent)
+        inner = (values / 2 - shift / 2) * np.ldexp(1.0, -half) * np.ldexp(1.0, half - exponent + 1)
         mean = float(inner.mean())
         squares = float(np.square(inner - mean).sum())
     return replace(about, low=low, high=high, count=len(values), mean=mean, squares=squares, exponent=exponent)
-
-
-def _refused(column: Column, row: int, start: int, label: str) -> InputError:
-    return InputError(refusal(replace(column, row=row), label, "").replace(f"row {row}", f"row {start + row}"))
 
 
 def _codes(column: Column, levels: Sequence[str]) -> FloatArray:
@@ -282,12 +309,8 @@ def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, 
     telling = []
     for j, (name, *parts) in enumerate(zip(names, *(each.columns for each in both), strict=True)):
         labels = [f"column {shown(name)} of {each.where}" for each in both]
-        kinds = {part.kind for part in parts if part.kind}
-        if not kinds <= set(_NUMBERS) and not kinds <= set(_WORDS):
-            held = "; ".join(f"{label} holds {part.kind}" for label, part in zip(labels, parts, strict=True))
-            raise InputError(f"{held}; both need the same kind of values")
-        words = kinds <= set(_WORDS) and bool(kinds) and (categories or kinds != {"booleans"})
-        if not words:
+        booleans = {part.kind for part in parts if part.kind} == {"booleans"}
+        if not are_words(parts, labels) or (booleans and not categories):
             for label, part in zip(labels, parts, strict=True):
                 if part.largest > EXACT:
                     text = f"integers up to {part.largest} are beyond 2**53, where float64 skips whole numbers"
@@ -297,7 +320,8 @@ def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, 
         for label, part in zip(labels, parts, strict=True):
             _refuse_words(part, label, categories)
         found = _together(parts[0].levels, parts[1].levels)
-        if found is None or len(found) > max(2.0, DISTINCT * sum(part_rows(part) for part in parts)):
+        # of all rows, or within each table: the same customers in both have two rows a name
+        if found is None or _names_rows(parts) or all(_names_rows([part]) for part in parts):
             telling.append(name)
         else:
             kept.append((name, tuple(sorted(found)), j))
@@ -311,17 +335,32 @@ def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, 
     return Columns(tuple(name for name, _, _ in kept), levels if any(levels) else (), places, tuple(telling))
 
 
-def part_rows(part: ColumnSummary) -> int:
-    """Rows of a column of words that have a level."""
-    return sum((part.levels or {}).values())
+def are_words(parts: Sequence[ColumnSummary], labels: Sequence[str]) -> bool:
+    """Whether a column is one of categories in both sources; an error if it is in one of them only."""
+    kinds = {part.kind for part in parts if part.kind}
+    if not kinds <= set(_NUMBERS) and not kinds <= set(_WORDS):
+        held = "; ".join(f"{label} holds {part.kind}" for label, part in zip(labels, parts, strict=True))
+        raise InputError(f"{held}; both need the same kind of values")
+    return bool(kinds) and kinds <= set(_WORDS)
+
+
+def _names_rows(parts: Sequence[ColumnSummary]) -> bool:
+    levels: set[str] = set().union(*(part.levels or () for part in parts))
+    return len(levels) > max(2.0, DISTINCT * sum(sum((part.levels or {}).values()) for part in parts))
 
 
 def _refuse_words(part: ColumnSummary, label: str, categories: bool) -> None:
     if part.kind != "text" and categories:
         return
     texts = np.array(list(part.levels or (str(part.first),)), dtype=object)
-    if not categories or nearly_numbers(texts):
-        raise InputError(refusal(Column(texts, part.kind), label, ""))
+    if categories and not nearly_numbers(texts):
+        return
+    # by what was met first of each sort: the rows themselves are gone
+    numbers = part.word_row != part.row and part.kind == "text"
+    met = [(part.first, part.row)] + ([(part.word, part.word_row)] if numbers and part.word_row >= 0 else [])
+    row = met[-1][1]
+    column = Column(np.array([each for each, _ in met], dtype=object), part.kind, len(met) - 1)
+    raise InputError(refusal(column, label, "", row - (len(met) - 1)))
 
 
 def refuse_missing(both: Sequence[Summary], cure: str) -> None:

@@ -51,6 +51,14 @@ class Table:
     columns: list[Column]
     names: tuple[str, ...] | None = None
 
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def some(self, rows: Any) -> "Table":
+        """Some of the rows, by an index."""
+        columns = [replace(column, values=column.values[rows]) for column in self.columns]
+        return replace(self, columns=columns, shape=(len(columns[0].values), *self.shape[1:]))
+
     def select(self, names: Sequence[str]) -> "Table":
         place = {name: j for j, name in enumerate(self.names or ())}
         return replace(self, columns=[self.columns[place[name]] for name in names], names=tuple(names))
@@ -58,6 +66,8 @@ class Table:
 
 def table_of(data: Any, where: str) -> Table:
     """The input as columns that still hold what came; no value is judged before columns are matched."""
+    if isinstance(data, Table):
+        return replace(data, where=where)
     raw: Any = ()
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)
@@ -277,30 +287,31 @@ def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) 
 def nearly_numbers(values: npt.NDArray[Any]) -> bool:
     """Whether so many texts read as numbers that they are hardly meant as categories."""
     distinct = [value for value in dict.fromkeys(values.tolist()) if not absent(value)]
-    return bool(distinct) and sum(map(_parses, distinct)) >= _NEARLY * len(distinct)
+    return bool(distinct) and sum(map(parses, distinct)) >= _NEARLY * len(distinct)
 
 
-def refusal(column: Column, label: str, aside: str) -> str:
-    """Why a column that holds no numbers cannot be used, and the way out."""
+def refusal(column: Column, label: str, aside: str, start: int = 0) -> str:
+    """Why a column that holds no numbers cannot be used, and the way out; its first row has the number ``start``."""
     values, kind = column.values, column.kind
-    first = f"{shown(values[column.row])} at row {column.row}"
+    first = f"{shown(values[column.row])} at row {start + column.row}"
     if kind in _ADVICE:
         return f"{label} holds {kind}{aside}, first {first}; {_ADVICE[kind]}"
     cast = "cast it to numbers (pandas: .astype(float), polars: .cast(float))"
     if kind not in ("text", "categories"):
         return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: {cast} or leave it out"
     given = [i for i, value in enumerate(values) if not absent(value)]
-    words = [i for i in given if not _parses(values[i])]
+    words = [i for i in given if not parses(values[i])]
     if not words:
         return f"{label} holds numbers stored as {kind}{aside}, first {first}; {_NUMERIC}: {cast}"
     if len(words) == len(given):
         return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: encode it as numbers or leave it out"
     many = f" ({len(words)} of {len(given)} values are not)" if len(words) > 1 else ""
-    first = f"{shown(values[words[0]])} at row {words[0]} is not a number{many}"
+    first = f"{shown(values[words[0]])} at row {start + words[0]} is not a number{many}"
     return f"{label} holds {kind}{aside}: {first}; {_NUMERIC}: replace such values, then {cast}"
 
 
-def _parses(value: Any) -> bool:
+def parses(value: Any) -> bool:
+    """Whether a value reads as a number."""
     try:
         float(value)
     except (TypeError, ValueError):

@@ -23,6 +23,7 @@ except KeyboardInterrupt:
 from densdiff.cli.failures import OneLine, emit, remark
 from densdiff.cli.inputs import (
     called,
+    cluster,
     layout,
     named,
     names_of,
@@ -87,6 +88,9 @@ def compare(
         str, typer.Option(help="Missing values: error, drop (the row) or level (of their own).")
     ] = "error",
     permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 999,
+    scheduler: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Compare Parquet files on this Dask cluster.")
+    ] = None,
     seed: Seed = None,
     sep: Sep = None,
     decimal: Decimal = None,
@@ -103,24 +107,26 @@ def compare(
       densdiff compare january.csv february.csv
       densdiff compare A.parquet B.parquet --columns age,city --report page.html
       densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
+      densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
     from densdiff import compare as compared
 
     refuse_twice(a, b)
     refuse_unwritable(report, a, b)
     how = layout(columns, sep, decimal, no_header)
-    with working("Reading ..."):
-        tables = how.read(a), how.read(b)
-    named(A=a, B=b)
-    with working("Comparing ..."):
-        found = compared(
-            *tables,
-            alpha=alpha,
-            min_effect=min_effect,
-            missing=missing,
-            n_permutations=permutations,
-            random_state=seed,
-        )
+    with cluster(scheduler):
+        with working("Reading ..."):
+            tables = [how.read(path, in_blocks=True) if scheduler is None else how.spread(path) for path in (a, b)]
+        named(A=a, B=b)
+        with working("Comparing ..."):
+            found = compared(
+                *tables,
+                alpha=alpha,
+                min_effect=min_effect,
+                missing=missing,
+                n_permutations=permutations,
+                random_state=seed,
+            )
     _tell(found, "compare", as_json, report)
     _judge(fail_on_difference and found.differ)
 

@@ -21,15 +21,26 @@ class Layout:
     decimal: str | None
     header: bool
 
-    def read(self, path: Path, also: Sequence[str] = ()) -> Any:
-        """A table of the columns asked for, all by default; ``also`` are columns that must be among them."""
+    def spread(self, path: Path) -> Any:
+        """The columns asked for of Parquet files, for the workers of a cluster to read."""
+        from densdiff.engines.clusters import lazy_parquet
+
+        return lazy_parquet(path, self.columns)
+
+    def read(self, path: Path, also: Sequence[str] = (), *, in_blocks: bool = False) -> Any:
+        """A table of the columns asked for, all by default; ``also`` are columns that must be among them.
+
+        A large file is given ``in_blocks``, where these can be used.
+        """
         import numpy as np
 
         from densdiff import checks, files
         from densdiff.errors import InputError
+        from densdiff.files.blocks import opened
 
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
-        table = files.table(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
+        reader = opened if in_blocks else files.table
+        table = reader(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
         if isinstance(table, np.ndarray) and (own or also):  # an array has no names to ask for
             rows = table.reshape(len(table), -1)
             table = dict(zip(own or [f"x{j}" for j in range(rows.shape[1])], rows.T, strict=True))
@@ -47,6 +58,15 @@ def layout(columns: str | None, sep: str | None, decimal: str | None, no_header:
     """Options as given; ``columns`` is a line of CSV, so that a name may hold a comma within quotes."""
     chosen = None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
     return Layout(chosen, sep, decimal, not no_header)
+
+
+def cluster(address: str | None) -> Any:
+    """A connection to a Dask scheduler, if one is given."""
+    if address is None:
+        return nullcontext()
+    from densdiff.engines.clusters import connected
+
+    return connected(address)
 
 
 def names_of(table: Any) -> list[str]:

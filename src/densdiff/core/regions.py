@@ -106,9 +106,15 @@ def conditional_test(found: BoolArray, in_b: BoolArray, stratum: IntArray) -> tu
     total = np.bincount(stratum, minlength=strata)
     drawn = np.bincount(stratum[found], minlength=strata)
     of_b = np.bincount(stratum[in_b], minlength=strata)
-    mean = drawn * of_b / np.maximum(total, 1)
+    return conditional_counts(total, of_b, drawn, int(np.sum(found & in_b)))
+
+
+def conditional_counts(total: IntArray, of_b: IntArray, drawn: IntArray, both: int) -> tuple[float, float]:
+    """The same from numbers of rows of each stratum: all, those of B, those in the rule; and those of B in the rule."""
+    strata = len(total)
+    mean = drawn * of_b.astype(np.float64) / np.maximum(total, 1)  # of 10^10 rows the product is no integer of 64 bits
     variance = mean * (total - of_b) * (total - drawn) / np.maximum(total, 1) / np.maximum(total - 1, 1)
-    excess, spread = np.sum(found & in_b) - mean.sum(), variance.sum()
+    excess, spread = both - mean.sum(), variance.sum()
     if spread == 0:
         return 1.0, 0.0
     z = float(excess / sqrt(spread))
@@ -120,7 +126,7 @@ def conditional_test(found: BoolArray, in_b: BoolArray, stratum: IntArray) -> tu
             int(total[k]), int(of_b[k]), int(drawn[k]), mean[k], _REACH * (sqrt(variance[k]) + 1)
         )
         first, law = first + low, np.convolve(law, part)
-    place = int(np.sum(found & in_b)) - first
+    place = both - first
     if not 0 <= place < len(law):
         return 0.0, z
     return min(1.0, float(law[law <= law[place] * (1 + _TIE)].sum())), z

@@ -4,27 +4,58 @@ The task of a block runs where the block is; answers are merged in a tree, a few
 to the driver. A worker that dies is replaced by Dask, which does its blocks again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 
-from densdiff.engines.sources import Change, length
+from densdiff import checks, files
+from densdiff.engines.sources import ALL_DROPPED, EMPTY, Change, first_rows, length
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 
 T = TypeVar("T")
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
+_PATIENCE = "5s"  # until a scheduler must have answered
+_DIED = ("KilledWorker", "BrokenProcessPool")
 
 
-def _dask() -> Any:
+def _dask(module: str = "dask") -> Any:
     try:
-        return import_module("dask")
+        return import_module(module)
     except ImportError as error:
-        raise MissingExtraError('Dask collections need dask: pip install "densdiff[dask]"') from error
+        raise MissingExtraError(f'Dask collections need {module}: pip install "densdiff[dask]"') from error
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """A connection to a scheduler, on whose workers Dask computes as long as it lasts."""
+    distributed = _dask("distributed")
+    try:
+        client = distributed.Client(address, timeout=_PATIENCE)
+    except Exception as error:  # whatever a name, a port or another server made of it
+        why = f"no Dask scheduler answers at {checks.shown(address)}: {files.reason(error)}"
+        raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
+    with client:
+        yield
+
+
+def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """A Parquet file, or a folder of them, as a Dask data frame; workers read it by the same path."""
+    name = files.named(path)
+    if not path.exists():
+        raise InputError(f"{name} does not exist in the folder {checks.shown(str(path.parent))}")
+    if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
+        raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
+    parts = files.parts(path, name) if path.is_dir() else [path]
+    about = files.footers(parts, columns)
+    places = [str(part.resolve()) for part in parts]
+    return _dask("dask.dataframe").read_parquet(places, columns=about.names, index=False)
 
 
 @dataclass
@@ -52,7 +83,8 @@ class DaskSource:
         chunks = getattr(self.data, "chunks", None)
         if chunks is not None and not any(np.isnan(chunks[0])):
             return [int(rows) for rows in chunks[0]]
-        return self._counted(self._delayed(None))
+        columns = None if getattr(self.data, "ndim", 1) < 2 else list(getattr(self.data, "columns", ()))[:1]
+        return self._counted(self._delayed(columns or None))  # of a file, one column is read
 
     def _counted(self, blocks: list[Any]) -> list[int]:
         count = _dask().delayed(length)
@@ -66,7 +98,7 @@ class DaskSource:
         if self.change is None:
             return self._delayed(columns)
         change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._given]).tolist()
-        return [change(block, start) for block, start in zip(self._delayed(None), starts, strict=False)]
+        return [change(block, start) for block, start in zip(self._delayed(None), starts[:-1], strict=True)]
 
     def _delayed(self, columns: list[str] | None) -> list[Any]:
         """One delayed object for each block of rows."""
@@ -75,29 +107,30 @@ class DaskSource:
             own = None if getattr(data, "ndim", 2) == 1 else list(data.columns)
             if columns is not None and own is not None and all(map(own.__contains__, columns)):
                 data = data[columns]
-            return list(data.to_delayed())
+            # tuned, partitions of a few columns are joined, and others than those that were counted
+            with _dask().config.set({"optimization.tune.active": False}):
+                return list(data.to_delayed())
         return list((data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel())
 
     def head(self) -> Any:
         """Some rows of the first block that has any."""
         k = next((k for k, rows in enumerate(self.lengths) if rows), None)
         if k is None:
-            raise InputError(f"{self.where} has 0 data rows")
-        return self._computed(_dask().delayed(_first_rows)(self._blocks(None)[k]))[0]
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        return self._computed(_dask().delayed(first_rows)(self._blocks(None)[k], _HEAD_ROWS))[0]
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task on the workers, the answers merged there."""
-        dask = _dask()
-        starts = np.cumsum([0, *self.lengths]).tolist()
+        dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
         work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
         how = dask.delayed(merge, pure=False, traverse=False)
         parts = [
             work(block, start)
-            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=False)
+            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=True)
             if rows
         ]
         if not parts:
-            raise InputError(f"{self.where} has 0 data rows")
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         while len(parts) > 1:
             parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
         found: T = self._computed(parts[0])[0]
@@ -109,22 +142,16 @@ class DaskSource:
         except DensDiffError:
             raise
         except Exception as error:
-            if type(error).__name__ not in ("KilledWorker", "MemoryError"):
+            if not isinstance(error, MemoryError) and type(error).__name__ not in _DIED:
                 raise
             raise NumericalError(self._advice()) from error
 
     def _advice(self) -> str:
-        block = max(self.__dict__.get("lengths", [0]))
+        block = max(self.__dict__.get("lengths") or self.__dict__.get("_given") or [0])
         width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
         size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
         cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
         return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
-
-
-def _first_rows(block: Any) -> Any:
-    if isinstance(block, dict):
-        return {name: values[:_HEAD_ROWS] for name, values in block.items()}
-    return block.iloc[:_HEAD_ROWS] if hasattr(block, "iloc") else block[:_HEAD_ROWS]
 
 
 def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from densdiff import checks, files
 from densdiff.checks.samples import matched, tie_notes
 from densdiff.checks.summaries import Columns, Reading, Summary, columns_of, kind_of_source, reading, refuse_missing
-from densdiff.checks.tables import table_of
+from densdiff.checks.tables import Table, table_of
 from densdiff.core.scaling import FloatArray, Moments
 from densdiff.core.selection import IntArray
 from densdiff.engines.clusters import DaskSource
@@ -29,6 +29,8 @@ def source_of(value: Any, where: str) -> Source | None:
         return BlockSource(where, value, value.rows)
     kind = kind_of_source(value, where)
     if kind == "dask":
+        if not hasattr(value, "chunks") and not hasattr(value, "to_dask_array"):
+            raise InputError(f"{where} is a Dask {type(value).__name__}; pass a Dask array or data frame")
         return DaskSource(where, value)
     return BlockSource(where, value) if kind else None
 
@@ -49,45 +51,82 @@ def pair(
     if weights_x is not None or weights_y is not None:
         raise InputError("weights are for samples in memory; blocks, files that are read in pieces and Dask have none")
     notes: list[str] = []
-    both = looked_through(X, Y, sources, notes, categories, wanted)
+    both = looked_through(X, Y, sources, notes, wanted).settled(categories, notes)
     refuse_missing(both.summaries, "drop or fill those rows first")
+    both.fetch(wanted)
     return both.pair(notes)
 
 
 @dataclass(frozen=True)
+class Seen:
+    """Two sources after a look through both; columns are matched, their kinds not yet compared."""
+
+    sources: tuple[Source, Source]
+    readings: tuple[Reading, Reading]
+    summaries: tuple[Summary, Summary]
+    kept: tuple[Kept, Kept]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.readings[0].names
+
+    def only(self, places: Sequence[int]) -> "Seen":
+        """With some of the columns."""
+        x, y = (of.only(places) for of in self.readings)
+        about_x, about_y = (about.only(places) for about in self.summaries)
+        kept_x, kept_y = (kept.only(places) for kept in self.kept)
+        return Seen(self.sources, (x, y), (about_x, about_y), (kept_x, kept_y))
+
+    def settled(self, categories: bool, notes: list[str]) -> "Looked":
+        """With the columns that both can be compared in, and their pooled levels."""
+        columns = columns_of(self.summaries, self.names, categories, notes)
+        rest = self.only(columns.places)
+        x, y = (replace(of, levels=columns.levels) for of in rest.readings)
+        return Looked(rest.sources, (x, y), rest.summaries, columns, rest.kept)
+
+
+@dataclass(frozen=True)
 class Looked:
-    """Two sources after a look through both."""
+    """Two sources whose columns are known."""
 
     sources: tuple[Source, Source]
     readings: tuple[Reading, Reading]
     summaries: tuple[Summary, Summary]
     columns: Columns
     kept: tuple[Kept, Kept]
-    same: bool  # whether both are one and the same object
 
     @property
     def sizes(self) -> tuple[int, int]:
         return self.summaries[0].rows, self.summaries[1].rows
 
+    @property
+    def same(self) -> bool:
+        """Whether both hold the same rows: all that is known of them is equal to the last bit."""
+        return (
+            self.summaries[0].rows == self.summaries[1].rows and self.summaries[0].columns == self.summaries[1].columns
+        )
+
+    def fetch(self, wanted: Wanted) -> None:
+        """Have rows at hand that will be asked for."""
+        for k, index in enumerate(wanted(*self.sizes)):
+            self.rows(k).fetch(index)
+
     def rows(self, k: int) -> Rows:
         """One of the samples."""
-        moments, counts = self._moments(k), self._counts(k)
-        return Rows(self.sources[k], self.readings[k], self.columns.places, moments, self.kept[k], counts)
+        every = tuple(range(len(self.columns.names)))
+        return Rows(self.sources[k], self.readings[k], every, self._moments(k), self.kept[k], self._counts(k))
 
     def _counts(self, k: int) -> tuple[IntArray | None, ...]:
         """Rows of each pooled level in one of the samples."""
-        parts = [self.summaries[k].columns[j].levels or {} for j in self.columns.places]
         return tuple(
-            None if of is None else np.array([part.get(level, 0) for level in of])
-            for of, part in zip(self.columns.levels, parts, strict=False)
+            None if of is None else np.array([(part.levels or {}).get(level, 0) for level in of])
+            for of, part in zip(self.columns.levels, self.summaries[k].columns, strict=False)
         )
 
     def _moments(self, k: int) -> Moments:
-        """Of the columns that are used; of codes only the ends."""
-        parts = [self.summaries[k].columns[j] for j in self.columns.places]
-        counts = [0 if of is None else len(of) for of in self.columns.levels] or [0] * len(parts)
-        number = np.array(counts) == 0
-        shift = np.array([self.readings[k].shift[j] for j in self.columns.places])
+        """Of numbers; of codes only the ends."""
+        parts = self.summaries[k].columns
+        number = np.array([of is None for of in self.columns.levels or (None,) * len(parts)])
 
         def of(values: Sequence[float], else_: Any = 0.0) -> FloatArray:
             return np.where(number, np.array(values, dtype=np.float64), else_)
@@ -96,7 +135,7 @@ class Looked:
             n=self.summaries[k].rows,
             low=of([part.low for part in parts], self._code_ends(k, 0)),
             high=of([part.high for part in parts], self._code_ends(k, -1)),
-            shift=np.where(number, shift, 0.0),
+            shift=of(self.readings[k].shift),
             exponent=np.where(number, [part.exponent for part in parts], 0).astype(np.intc),
             mean=of([part.mean for part in parts]),
             variance=of([part.squares / max(part.count, 1) for part in parts]),
@@ -104,11 +143,11 @@ class Looked:
 
     def _code_ends(self, k: int, end: int) -> FloatArray:
         """The lowest or the highest code of each column of categories that occurs in a sample."""
-        found = np.zeros(len(self.columns.places))
-        for i, (j, of) in enumerate(zip(self.columns.places, self.columns.levels, strict=False)):
+        found = np.zeros(len(self.columns.names))
+        for j, (of, part) in enumerate(zip(self.columns.levels, self.summaries[k].columns, strict=False)):
             if of is not None:
-                codes = [of.index(level) for level in self.summaries[k].columns[j].levels or ()]
-                found[i] = sorted(codes or [0])[end]
+                codes = [of.index(level) for level in part.levels or ()]
+                found[j] = sorted(codes or [0])[end]
         return found
 
     def pair(self, notes: list[str], ties: bool = True) -> checks.Pair:
@@ -126,7 +165,8 @@ class Looked:
         low, high = np.minimum(x.moments.low, y.moments.low), np.maximum(x.moments.high, y.moments.high)
         if ties:
             of_x, of_y = (rows[:: -(-len(rows) // _TIE_ROWS)] for rows in (x, y))
-            notes += tie_notes(of_x, of_y, self.columns.names, 1, self.columns.levels)
+            still = (x.moments.low == x.moments.high) & (y.moments.low == y.moments.high)
+            notes += tie_notes(of_x, of_y, self.columns.names, 1, self.columns.levels, still)
         return checks.Pair(
             x=cast(FloatArray, x),
             y=cast(FloatArray, y),
@@ -144,14 +184,13 @@ def looked_through(
     Y: Any,
     sources: tuple[Source | None, Source | None],
     notes: list[str],
-    categories: bool,
     wanted: Wanted,
     where: tuple[str, str] = ("X", "Y"),
     *,
     chosen: Sequence[str] | None = None,
     unmatched: list[tuple[str, str]] | None = None,
-) -> Looked:
-    """Both sources matched by their first blocks, then read to the end; wanted rows are at hand then.
+) -> Seen:
+    """Both sources matched by their first blocks, then read to the end, along with wanted rows if these are known.
 
     ``chosen`` columns only, if given; columns that one of them lacks, and why they are left out, go to ``unmatched``.
     """
@@ -168,35 +207,24 @@ def looked_through(
         unmatched += [
             (name, f"only in {table.where}") for table in tables for name in table.names or () if name not in names
         ]
-    readings = [_matched(reading(head, name), names) for head, name in zip(heads, where, strict=True)]
+    of_x, of_y = (_matched(reading(head, of.where), of, names) for head, of in zip(heads, tables, strict=True))
     plain = all(column.kind == "numbers" for table in tables for column in table.columns)
     kept = Kept(), Kept()
     early: list[IntArray | None] = [None, None]
     if plain and x.rows is not None and y.rows is not None:  # then one pass does both
         early = list(wanted(x.rows, y.rows))
-    summaries = [
+    about_x, about_y = (
         _summed(source, each, index, keep)
-        for source, each, index, keep in zip((x, y), readings, early, kept, strict=True)
-    ]
-    columns = columns_of(summaries, names, categories, notes)
-    levels: list[Any] = [None] * len(names)
-    for j, of in zip(columns.places, columns.levels, strict=False):
-        levels[j] = of
-    if columns.levels:
-        readings = [replace(each, levels=tuple(levels)) for each in readings]
-    found = Looked((x, y), (readings[0], readings[1]), (summaries[0], summaries[1]), columns, kept, X is Y)
-    if early[0] is None and not any(part.missing for each in summaries for part in each.columns):
-        for k, index in enumerate(wanted(*found.sizes)):
-            found.rows(k).fetch(index)
-    return found
+        for source, each, index, keep in zip((x, y), (of_x, of_y), early, kept, strict=True)
+    )
+    return Seen((x, y), (of_x, of_y), (about_x, about_y), kept)
 
 
-def _matched(of: Reading, names: tuple[str, ...]) -> Reading:
-    """The reading of columns in common, by name if it has names."""
-    if not of.named:
-        return replace(of, names=names)
-    place = [of.names.index(name) for name in names] if set(names) <= set(of.names) else range(len(names))
-    return replace(of, names=tuple(of.names[k] for k in place), shift=tuple(of.shift[k] for k in place))
+def _matched(of: Reading, table: Table, names: tuple[str, ...]) -> Reading:
+    """The reading of columns in common: by name if the table has names, else by position."""
+    by_name = set(names) <= set(table.names or ())
+    found = of.only([of.names.index(name) for name in names] if by_name else range(len(names)))
+    return found if of.named else replace(found, names=names)
 
 
 def _summed(source: Source, of: Reading, index: IntArray | None, kept: Kept) -> Summary:

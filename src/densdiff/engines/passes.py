@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from densdiff.checks.tables import table_of
 from densdiff.engines.sources import Source
 
 S = TypeVar("S")
@@ -72,11 +73,12 @@ def ask(source: Source, task: Callable[[Any, int], T], merge: Callable[[T, T], T
 
 
 def _serve(source: Source, requests: list[_Request]) -> None:
+    """In one pass, which computations around this one may share in their turn."""
     needed = [request.columns for request in requests]
     every = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
     tasks, merges = [request.task for request in requests], [request.merge for request in requests]
     try:
-        answers = source.run(_Each(tasks), _Merge(merges), every)
+        answers = ask(source, _Each(tasks), _Merge(merges), every)
         for request, answer in zip(requests, answers, strict=True):
             request.answer = answer
     except BaseException as error:
@@ -89,6 +91,8 @@ class _Each:
     tasks: list[Callable[[Any, int], Any]]
 
     def __call__(self, block: Any, start: int) -> list[Any]:
+        if len(self.tasks) > 1:
+            block = table_of(block, "a block")  # once for all; a task names its source itself
         return [task(block, start) for task in self.tasks]
 
 
@@ -101,17 +105,20 @@ class _Merge:
 
 
 def side_by_side(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-    """The function of each item, in threads that share their passes; the first error is raised once all have ended."""
+    """The function of each item, in threads that share their passes.
+
+    Once all have ended, the error of the first item that failed is raised.
+    """
     board = _Board(running=len(items))
     found: list[Any] = [None] * len(items)
-    errors: list[BaseException] = []
+    errors: dict[int, BaseException] = {}
 
     def work(k: int) -> None:
         _here.board = board
         try:
             found[k] = function(items[k])
         except BaseException as error:
-            errors.append(error)
+            errors[k] = error
         finally:
             with board.changed:
                 board.running -= 1
@@ -125,5 +132,5 @@ def side_by_side(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
     for thread in threads:
         thread.join()
     if errors:
-        raise errors[0]
+        raise errors[min(errors)]
     return found

@@ -4,7 +4,8 @@
 Everything else is a sum over blocks, `total`, of the same functions that work on whole arrays.
 """
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeVar
@@ -17,27 +18,41 @@ from densdiff.core.scaling import FloatArray, Moments, Scaling
 from densdiff.core.selection import Dealt, IntArray
 from densdiff.engines.passes import ask
 from densdiff.engines.sources import Source
+from densdiff.errors import InputError
 
 T = TypeVar("T")
 Task = Callable[[FloatArray, int], T]  # rows (k, d) and the number of the first
 
 
+_adding = threading.Lock()
+
+
 @dataclass
 class Kept:
-    """Rows fetched before, by number, in all columns of the reading."""
+    """Rows fetched before, by number, in all columns of the reading; threads that look at one column each share it."""
 
-    index: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    rows: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    found: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
 
     def lacking(self, index: IntArray) -> IntArray:
-        return np.setdiff1d(index, self.index)
+        return np.setdiff1d(index, self.found[0])
 
     def add(self, index: IntArray, rows: FloatArray) -> None:
-        """Rows of sorted numbers that were lacking."""
-        index = np.concatenate([self.index, index])
-        rows = rows if not len(self.index) else np.concatenate([self.rows, rows])
-        order = np.argsort(index, kind="stable")
-        self.index, self.rows = index[order], rows[order]
+        """Rows by their numbers; what another thread has added stays."""
+        with _adding:
+            if len(self.found[0]):
+                index, rows = np.concatenate([self.found[0], index]), np.concatenate([self.found[1], rows])
+            index, first = np.unique(index, return_index=True)
+            self.found = index, rows[first]
+
+    def at(self, index: IntArray) -> FloatArray:
+        """Rows that are there."""
+        known, rows = self.found
+        return np.asarray(rows[np.searchsorted(known, index)])
+
+    def only(self, places: Sequence[int]) -> "Kept":
+        """With some of the columns."""
+        index, rows = self.found
+        return Kept((index, rows[:, list(places)])) if len(index) else Kept()
 
 
 @dataclass(frozen=True)
@@ -67,8 +82,7 @@ class Rows:
         """Rows by their numbers, or by a slice, (k, d)."""
         wanted = np.arange(*index.indices(self.n)) if isinstance(index, slice) else np.asarray(index)
         self.fetch(wanted)
-        place = np.searchsorted(self.kept.index, wanted)
-        found = self.kept.rows[place][:, list(self.columns)]
+        found = self.kept.at(wanted)[:, list(self.columns)] if len(wanted) else np.empty((0, len(self.columns)))
         return found if self.scaling is None else self.scaling.apply(found)
 
     def fetch(self, index: IntArray) -> None:
@@ -105,6 +119,8 @@ def _converted(
     reading: Reading, columns: tuple[int, ...], scaling: Scaling | None, task: Task[T], block: Any, start: int
 ) -> T:
     rows = reading.rows(block, start, columns)
+    if not np.isfinite(rows).all():  # what was looked through before had neither
+        raise InputError(f"{reading.where} gave other values than before; it must give the same rows each time")
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 

@@ -9,15 +9,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
+from densdiff.checks.tables import Table, table_of
 from densdiff.engines.pairs import cores
 from densdiff.errors import InputError
 from densdiff.files.blocks import FileBlocks
 
 T = TypeVar("T")
 Change = Callable[[Any, int], Any]
+EMPTY = "has 0 data rows"
+ALL_DROPPED = 'has 0 rows without missing values; try missing="level"'
 _PATIENCE = 1.0  # seconds before a pass says how far it is
 
 
@@ -45,12 +48,16 @@ class BlockSource:
     blocks: FileBlocks | Iterable[Any]
     rows: int | None = None
     change: Change | None = None
+    seen: list[int] = field(default_factory=list)  # what the blocks of the first pass began with
 
     def head(self) -> Any:
         """The first block that has rows."""
         found = next((block for block in self._iterated(None) if length(block)), None)
         if found is None:
-            raise InputError(f"{self.where} has 0 data rows")
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        begins: list[int] = []
+        self._recognize(found, begins)
+        self.seen = self.seen or begins
         return found
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
@@ -58,10 +65,12 @@ class BlockSource:
         pending: deque[Any] = deque()
         found: Any = None
         start, empty = 0, True
+        begins: list[int] = []
         with ThreadPoolExecutor(cores()) as pool, Progress(self.where, self.rows) as progress:
             for block in self._iterated(columns):
                 if not (rows := length(block)):
                     continue
+                self._recognize(block, begins)
                 pending.append(pool.submit(task, block, start))
                 start += rows
                 if len(pending) > cores():
@@ -72,9 +81,17 @@ class BlockSource:
         if self.rows is not None and start != self.rows:
             raise InputError(f"{self.where} gave {start} rows after {self.rows}; it must give the same rows each time")
         if empty:
-            raise InputError(f"{self.where} has 0 data rows")
-        self.rows = start
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        self.rows, self.seen = start, begins
         return found  # type: ignore[no-any-return]
+
+    def _recognize(self, block: Any, begins: list[int]) -> None:
+        """Refuse an iterable that shuffles its rows or draws others: the first row of each block tells."""
+        if isinstance(self.blocks, FileBlocks) or self.change is not None:
+            return
+        begins.append(hash(repr([column.values.tolist() for column in table_of(first_rows(block, 1), "").columns])))
+        if self.seen[len(begins) - 1 : len(begins)] not in ([], begins[-1:]):
+            raise InputError(f"{self.where} gave other rows than before; it must give the same rows each time")
 
     def changed(self, change: Change) -> "BlockSource":
         """Blocks made of these and the numbers of their first rows, which may leave out rows."""
@@ -100,7 +117,19 @@ def length(block: Any) -> int:
     """How many rows; a mapping has columns, each as long as the block."""
     if isinstance(block, Mapping):
         return len(next(iter(block.values()), ()))
-    return len(block) if hasattr(block, "__len__") else 0
+    try:
+        return len(block)
+    except TypeError:  # a sparse matrix, a lazy frame: whose refusal says what to do
+        return len(table_of(block, "a block"))
+
+
+def first_rows(block: Any, count: int) -> Any:
+    """Of a block."""
+    if isinstance(block, Mapping):
+        return {name: values[:count] for name, values in block.items()}
+    if isinstance(block, Table):
+        return block.some(slice(count))
+    return block.iloc[:count] if hasattr(block, "iloc") else block[:count]
 
 
 class Progress:

@@ -11,10 +11,10 @@ import numpy.typing as npt
 from densdiff import checks
 from densdiff.checks.categories import Levels
 from densdiff.checks.compared import MISSING
-from densdiff.checks.summaries import MISSING_LEVEL, Reading, refuse_missing
-from densdiff.checks.tables import missing_values
+from densdiff.checks.summaries import MISSING_LEVEL, Reading, are_words, refuse_missing
+from densdiff.checks.tables import Column, Table, missing_values
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.inputs import Looked, Wanted, looked_through
+from densdiff.engines.inputs import Looked, Seen, Wanted, looked_through
 from densdiff.engines.rows import Rows
 from densdiff.engines.sources import Source
 from densdiff.errors import InputError
@@ -74,115 +74,148 @@ def compared(
     checks.choice(missing, "missing", MISSING)
     notes: list[str] = []
     left_out: list[tuple[str, str]] = []
-    looked = looked_through(A, B, sources, notes, True, wanted, where, chosen=columns, unmatched=left_out)
-    empty = _empty(looked)
-    left_out += [(name, why) for name, why in empty.items()]
-    kept = [name for name in looked.summaries[0].names if name not in empty]
+    seen = looked_through(A, B, sources, notes, wanted, where, chosen=columns, unmatched=left_out)
+    empty = _empty(seen)
+    left_out += empty.items()
+    kept = [j for j, name in enumerate(seen.names) if name not in empty]
     if not kept:
         raise InputError(f"no column is left: {'; '.join(f'{name!r}, {why}' for name, why in left_out[:5])}")
-    if empty:
-        looked = looked_through(A, B, looked.sources, notes, True, wanted, where, chosen=kept)
-    sizes = looked.sizes
+    seen, sizes = seen.only(kept), (seen.summaries[0].rows, seen.summaries[1].rows)
     lost = [
         (name, a.missing, b.missing)
-        for name, a, b in zip(looked.summaries[0].names, *(each.columns for each in looked.summaries), strict=True)
+        for name, a, b in zip(seen.names, *(each.columns for each in seen.summaries), strict=True)
         if a.missing or b.missing
     ]
     if lost and missing == "error":
-        refuse_missing(looked.summaries, 'use missing="drop" or missing="level"')
+        refuse_missing(seen.summaries, 'use missing="drop" or missing="level"')
     if lost:
-        looked = _treated(A, B, looked, missing, notes, wanted, where)
-        if missing == "drop":
-            parts = zip(sizes, looked.sizes, where, strict=True)
-            gone = [f"{before - after} of {name}" for before, after, name in parts]
-            checks.warn(f"rows with missing values were dropped: {' and '.join(gone)}", notes)
+        seen = _treated(A, B, seen, missing, wanted, where)
+    if lost and missing == "drop":
+        parts = zip(sizes, seen.summaries, where, strict=True)
+        gone = [f"{before - after.rows} of {name}" for before, after, name in parts]
+        checks.warn(f"rows with missing values were dropped: {' and '.join(gone)}", notes)
+    looked = seen.settled(True, notes)
+    looked.fetch(wanted)
     left_out += [(name, "almost every row has a level of its own") for name in looked.columns.left_out]
+    notes += _constants(looked)
     return LargeTables(looked, tuple(left_out), tuple(lost), sizes, tuple(dict.fromkeys(notes)))
 
 
-def _empty(looked: Looked) -> dict[str, str]:
+def _empty(seen: Seen) -> dict[str, str]:
     """Columns without a value in one of the tables, and which."""
     found = {}
-    names = looked.summaries[0].names
-    for name, *both in zip(names, *(each.columns for each in looked.summaries), strict=True):
-        of = [each.where for each, part in zip(looked.summaries, both, strict=True) if not part.kind]
+    for name, *both in zip(seen.names, *(each.columns for each in seen.summaries), strict=True):
+        of = [each.where for each, part in zip(seen.summaries, both, strict=True) if not part.kind]
         if of:
             found[name] = f"all values are missing in {' and '.join(of)}"
     return found
 
 
-def _treated(
-    A: Any, B: Any, looked: Looked, missing: str, notes: list[str], wanted: Wanted, where: tuple[str, str]
-) -> Looked:
+def _constants(looked: Looked) -> list[str]:
+    """Notes on columns that are constant in both tables."""
+    found: list[checks.Constant] = []
+    levels = looked.columns.levels or (None,) * len(looked.columns.names)
+    for name, of, *both in zip(looked.columns.names, levels, *(each.columns for each in looked.summaries), strict=True):
+        if of is not None:
+            ends = [[sorted(part.levels or ())[k] for k in (0, -1)] for part in both]
+        else:
+            ends = [[part.low, part.high] for part in both]
+        if all(low == high for low, high in ends):
+            found.append((name, of is None, ends[0][0], ends[1][0]))
+    return checks.constant_notes(found, looked.summaries[0].where, looked.summaries[1].where)
+
+
+def _treated(A: Any, B: Any, seen: Seen, missing: str, wanted: Wanted, where: tuple[str, str]) -> Seen:
     """The same tables without missing values, looked through once more."""
-    changes: list[Any] = [partial(_whole_rows, of) for of in looked.readings]
+    changes: list[Any] = [partial(_whole_rows, of) for of in seen.readings]
     if missing == "level":
-        fills = _fills(looked)
-        changes = [partial(_filled, of, fills) for of in looked.readings]
-    x, y = (source.changed(change) for source, change in zip(looked.sources, changes, strict=True))
-    found = looked_through(A, B, (x, y), notes, True, wanted, where)
-    for size, about in zip(found.sizes, found.summaries, strict=True):
-        if size < 2:
-            raise InputError(f'{about.where} has {size} rows without missing values; try missing="level"')
+        fills = _fills(seen)
+        changes = [partial(_filled, of, fills) for of in seen.readings]
+    x, y = (source.changed(change) for source, change in zip(seen.sources, changes, strict=True))
+    found = looked_through(A, B, (x, y), [], wanted, where)
+    for about in found.summaries:
+        if about.rows < 2:  # without any, the source says so
+            raise InputError(f'{about.where} has 1 rows without missing values; try missing="level"')
     return found
 
 
-def _whole_rows(of: Reading, block: Any, start: int) -> dict[str, npt.NDArray[Any]]:
+def _whole_rows(of: Reading, block: Any, start: int) -> Table:
     return of.whole_rows(block)
 
 
-def _fills(looked: Looked) -> dict[str, FloatArray | None]:
-    """For each column that lacks values: sorted ones of its own to fill it with, None for words."""
-    found: dict[str, FloatArray | None] = {}
-    words = [each.columns for each in looked.summaries]
-    for j, name in enumerate(looked.summaries[0].names):
-        if not any(columns[j].missing for columns in words):
+def _fills(seen: Seen) -> dict[str, FloatArray | str]:
+    """For each column that lacks values: sorted ones of its own to fill it with, or the kind of its words."""
+    found: dict[str, FloatArray | str] = {}
+    numbers: list[int] = []
+    for j, (name, *parts) in enumerate(zip(seen.names, *(each.columns for each in seen.summaries), strict=True)):
+        if not any(part.missing for part in parts):
             continue
-        if any(columns[j].kind in ("text", "categories", "booleans") for columns in words):
-            found[name] = None
+        if not are_words(parts, [f"column {checks.shown(name)} of {each.where}" for each in seen.summaries]):
+            numbers.append(j)
             continue
-        parts = [
-            source.run(partial(_known, of, j), _fewer, None)
-            for source, of in zip(looked.sources, looked.readings, strict=True)
+        if any(MISSING_LEVEL in (part.levels or ()) for part in parts):
+            raise InputError(
+                f"column {checks.shown(name)} has a level {MISSING_LEVEL!r} beside missing values; rename it"
+            )
+        found[name] = "text" if "text" in {part.kind for part in parts} else "categories"
+    if twice := [name for name in seen.names if name in {f"{seen.names[j]} is missing" for j in numbers}]:
+        raise InputError(f"a column is already named {checks.shown(twice[0])}; rename it")
+    if numbers:
+        both = [
+            source.run(partial(_known, of.only(numbers)), _fewer, None)
+            for source, of in zip(seen.sources, seen.readings, strict=True)
         ]
-        found[name] = np.sort(np.concatenate(parts))
+        for j, (_, of_a), (_, of_b) in zip(numbers, *both, strict=True):
+            found[seen.names[j]] = np.sort(np.concatenate([of_a, of_b]))
     return found
 
 
-def _known(of: Reading, j: int, block: Any, start: int) -> FloatArray:
-    values = np.asarray(of.table(block).columns[j].values, dtype=np.float64)
-    values = values[~np.isnan(values)]
-    return values[:: max(1, -(-len(values) // _KNOWN))]
+Drawn = tuple[npt.NDArray[np.intp], FloatArray]  # scattered row numbers and values
 
 
-def _fewer(a: FloatArray, b: FloatArray) -> FloatArray:
-    both = np.concatenate([a, b])
-    return both[:: -(-len(both) // _KNOWN)] if len(both) > 2 * _KNOWN else both
+def _known(of: Reading, block: Any, start: int) -> list[Drawn]:
+    """Some values of each column, drawn by the numbers of their rows, so that blocks of any size give the same."""
+    found = []
+    for column in of.table(block).columns:
+        values = np.asarray(column.values, dtype=np.float64)
+        there = np.flatnonzero(~np.isnan(values))
+        found.append(_first((_scattered(start + there), values[there])))
+    return found
 
 
-def _filled(of: Reading, fills: dict[str, FloatArray | None], block: Any, start: int) -> dict[str, npt.NDArray[Any]]:
-    """Columns by name: words with a level for what is missing, numbers with others of theirs and a column that says so.
+def _first(drawn: Drawn) -> Drawn:
+    order = np.argsort(drawn[0], kind="stable")[:_KNOWN]
+    return drawn[0][order], drawn[1][order]
+
+
+def _fewer(a: list[Drawn], b: list[Drawn]) -> list[Drawn]:
+    return [_first((np.concatenate([x[0], y[0]]), np.concatenate([x[1], y[1]]))) for x, y in zip(a, b, strict=True)]
+
+
+def _filled(of: Reading, fills: dict[str, FloatArray | str], block: Any, start: int) -> Table:
+    """Words with a level for what is missing, numbers with others of theirs and a column that says so.
 
     Which number fills a hole depends on the number of its row alone, so blocks of any size give the same.
     """
-    found: dict[str, npt.NDArray[Any]] = {}
-    for name, column in zip(of.names, of.table(block).columns, strict=True):
-        values = column.values
-        if name not in fills:
-            found[name] = values
+    table = of.named_table(block)
+    found: dict[str, Column] = {}
+    for name, column in zip(of.names, table.columns, strict=True):
+        fill = fills.get(name)
+        if fill is None:
+            found[name] = column
             continue
-        lost, known = missing_values(column), fills[name]
-        if known is None:
-            values = values.astype(object)
+        lost = missing_values(column)
+        if isinstance(fill, str):
+            values = column.values.astype(object)
             if column.kind == "booleans":
                 values[~lost] = [str(bool(value)) for value in values[~lost]]
             values[lost] = MISSING_LEVEL
-            found[name] = values
+            found[name] = Column(values, fill)
         else:
-            values = np.array(values, dtype=np.float64)
-            values[lost] = known[_scattered(start + np.flatnonzero(lost)) % len(known)]
-            found |= {name: values, f"{name} is missing": lost}
-    return found
+            numbers = np.array(column.values, dtype=np.float64)
+            numbers[lost] = fill[_scattered(start + np.flatnonzero(lost)) % len(fill)]
+            found |= {name: Column(numbers), f"{name} is missing": Column(lost, "booleans")}
+    return replace(table, names=tuple(found), columns=list(found.values()), shape=(len(table), len(found)))
 
 
 def _scattered(number: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:

@@ -1,5 +1,6 @@
 """LSDD: the least-squares density-difference estimator, f = p - q fitted in one step (paper 2.2)."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Self
@@ -14,6 +15,7 @@ from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
 from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
+from densdiff.engines.passes import side_by_side
 from densdiff.errors import InputError, NotFittedError, NumericalError
 from densdiff.estimators.averaging import Choice, averaged_distance, choose
 from densdiff.estimators.centers import CentersSolver
@@ -191,8 +193,11 @@ class LSDD(BaseEstimator):
     ) -> tuple[Built, list[Choice]]:
         """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
         found: list[tuple[float, float, Built, list[Choice]]] = []
-        for categories in self._smoothings(sides, name, sigmas, lams):
-            built = self._build(name, sigmas, lams, strict, categories)
+        builds = [
+            partial(self._build, name, sigmas, lams, strict, categories)
+            for categories in self._smoothings(sides, name, sigmas, lams)
+        ]
+        for built in self._all_built(builds):
             choices = [choose(built[1], side, self._data.n_folds) for side in sides]
             log_scale = choices[0].log_scale
             found.append(
@@ -277,10 +282,20 @@ class LSDD(BaseEstimator):
         inner = data.scaling.apply(centers)
         return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers
 
-    def _single(self, sigma: float, lam: float) -> Solver:
-        """The same solver with a single model, in inner units."""
+    def _all_built(self, builds: Sequence[Callable[[], Built]]) -> list[Built]:
+        """Several solvers; of rows that are not in memory in the passes of one."""
+        if self._data.in_memory or len(builds) == 1:
+            return [build() for build in builds]
+        return side_by_side(lambda build: build(), builds)
+
+    def _singles(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
+        """The same solver with single models, sigma and lam of each in inner units."""
         categories = self._solver.categories if isinstance(self._solver, CentersSolver) else None
-        return self._build(self.solver_, np.array([sigma]), np.array([lam]), strict=False, categories=categories)[1]
+        builds = [
+            partial(self._build, self.solver_, np.array([sigma]), np.array([lam]), False, categories)
+            for sigma, lam in models
+        ]
+        return [solver for _, solver, _ in self._all_built(builds)]
 
     def _store(self, choice: Choice, data: Prepared) -> None:
         """Learned attributes, in the user's units."""
@@ -346,7 +361,7 @@ class LSDD(BaseEstimator):
         rows = checks.points(points, self.feature_names_, levels=data.pair.levels)
         inner = data.scaling.apply(rows)
         sigma, lam = band_model(self._solver, self._choice, inner.shape[1], self._densities())
-        rough = self._single(sigma, lam)
+        (rough,) = self._singles([(sigma, lam)])
         center, half = band(rough, data, inner, level, simultaneous)
         log_factor = -rough.log_scale(sigma) - data.scaling.log_volume
         estimate = self.difference_at(rows)
@@ -371,7 +386,7 @@ class LSDD(BaseEstimator):
         densities = self._densities()
         total, log_total = self._norms(densities)
         normalized = _ratio(value, log_factor, total, log_total)
-        spreads, z = distance_spreads(solver, choice, data, densities, self._single), normal_quantile(level)
+        spreads, z = distance_spreads(solver, choice, data, densities, self._singles), normal_quantile(level)
         error = spreads.error(1.0, log_factor)
         ends = max(0.0, value - z * error), value + spreads.above(1.0, log_factor, value, z)
         relative = (0.0, 1.0)

@@ -6,7 +6,7 @@ rougher estimate with the bias of its filter taken off once more (2F - F^2 in pl
 chosen by the simulations that docs/calibration.md reports.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from densdiff.estimators.averaging import Choice
 from densdiff.estimators.prepared import Prepared, Sample
 from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
 
-Build = Callable[[float, float], Solver]  # of all rows, with one sigma and one lam
+Build = Callable[[Sequence[tuple[float, float]]], list[Solver]]  # of all rows, each with one sigma and one lam
 _DISTANCE_ROWS = 500  # of each sample tell the variance of a distance well enough
 _BAND_ROWS = 1000
 _RESAMPLES = 1000
@@ -88,7 +88,10 @@ def distance_spreads(solver: Solver, choice: Choice, data: Prepared, densities: 
     rough = solver.rougher(choice.model, narrowing(data.x.rows.shape[1]), 1.0)
     x, y = (keep(sample, data.seed, _DISTANCE_ROWS) for sample in (data.x, data.y))
     models = own, rough, densities.model(LAM_STEP**DISTANCE_STEPS)
-    first, *others = (_noise(build, solver, *model, x, y) for model in models)
+    # a part of the rows tells a variance, but only all of them tell a small witness
+    part = x.stand_in.share < 1 or y.stand_in.share < 1
+    wholes = build(models) if part else [None] * len(models)
+    first, *others = (_noise(whole, solver, *model, x, y) for whole, model in zip(wholes, models, strict=True))
     return Spreads(first, others)
 
 
@@ -122,13 +125,11 @@ def keep(sample: Sample, seed: int, most: int) -> Kept:
 
 
 def _noise(
-    build: Build, solver: Solver, sigma: float, lam: float, x: Kept, y: Kept
+    whole: Solver | None, solver: Solver, sigma: float, lam: float, x: Kept, y: Kept
 ) -> tuple[uncertainty.DistanceNoise, float]:
     xx, xy, yy = (solver.kernel(sigma, lam, a.points, b.points) for a, b in ((x, x), (x, y), (y, y)))
     log_scale, densities = solver.log_scale(sigma), None
-    if x.stand_in.share < 1 or y.stand_in.share < 1:
-        # a part of the rows tells a variance, but only all of them tell a small witness
-        whole = build(sigma, lam)
+    if whole is not None:
         scale = np.exp(log_scale - whole.log_scales[0])
         p_x, q_x, q_y, p_y = (
             scale * whole.unbiased(side, (0, 0), kept.points)

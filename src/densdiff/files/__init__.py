@@ -230,6 +230,11 @@ def _text(data: bytes, name: str, ending: str, options: Options) -> Any:
     """CSV or JSON Lines; bytes that are neither are refused by what they seem to be."""
     refuse_foreign(data, name)
     data = data.removeprefix(codecs.BOM_UTF8)
+    return _json(data, name, options.columns) if holds_json(data, name, ending) else _csv(data, name, options)
+
+
+def holds_json(data: bytes, name: str, ending: str) -> bool:
+    """Whether a text is JSON Lines and not CSV, by the ending of its name and how it begins."""
     first = re.findall(rb"\A\s*(\S)", data)
     if not first:
         raise InputError(f"{name} is empty")
@@ -238,11 +243,11 @@ def _text(data: bytes, name: str, ending: str, options: Options) -> Any:
         raise InputError(f"{name} is one JSON list; write one object a line (JSON Lines)")
     if wanted and first != [b"{"]:
         raise InputError(f"{name} is not JSON Lines, in which each line is an object in braces; is it CSV?")
-    if first != [b"{"] or (ending == ".csv" and not _holds_json(data)):
-        return _csv(data, name, options)
+    if first != [b"{"] or (ending == ".csv" and not _is_json(data)):
+        return False
     if ending == ".csv":
         raise InputError(f"{name} holds JSON Lines; let its name end in .jsonl")
-    return _json(data, name, options.columns)
+    return True
 
 
 def refuse_foreign(data: bytes, name: str) -> None:
@@ -253,7 +258,7 @@ def refuse_foreign(data: bytes, name: str) -> None:
     _refuse_encoding(data, name)
 
 
-def _holds_json(data: bytes) -> bool:
+def _is_json(data: bytes) -> bool:
     try:
         json.loads(io.BytesIO(data).readline())
     except (ValueError, RecursionError):
@@ -334,7 +339,7 @@ def _csv(data: bytes, name: str, options: Options) -> Any:
         _refuse_long(data, name)
         _refuse_ragged(data, form.sep, name, len(form.names), form.header)
         raise
-    _refuse_flawed_numbers(found, form.decimal, name)
+    refuse_flawed_numbers(found, form.decimal, name)
     return found
 
 
@@ -423,7 +428,7 @@ def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -
             raise InputError(f"line {line} of {name} has {many}, expected {width} as in the first line{hint}")
 
 
-def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
+def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
     """One bad value turns a column of numbers into text; a column with mostly words is text."""
     pa, compute = pyarrow(), pyarrow("compute")
     for label, values in zip(found.column_names, found.columns, strict=True):
@@ -446,7 +451,7 @@ def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
-    _refuse_depth(data, name)
+    refuse_depth(data, name)
     try:
         found = pyarrow("json").read_json(pyarrow().BufferReader(data))
     except pyarrow().ArrowInvalid:
@@ -458,7 +463,8 @@ def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
     return found if columns is None else found.select(columns)
 
 
-def _refuse_depth(data: bytes, name: str) -> None:
+def refuse_depth(data: bytes, name: str) -> None:
+    """An error if JSON is nested so deep that pyarrow's parser would not survive it."""
     between = data.count(b"}\n{") + data.count(b"}\r\n{")  # open no deeper than before
     if data.count(b"{") + data.count(b"[") - between <= _DEPTH:
         return

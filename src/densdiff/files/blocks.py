@@ -2,10 +2,12 @@
 
 import codecs
 import gzip
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -87,118 +89,138 @@ def _large(place: Path, name: str, options: files.Options) -> FileBlocks | None:
         return None if about.needed <= limit else _parquet(parts, name, about)
     if ending == ".npy":
         header = files.array_header(place, name)
-        return None if header.needed <= limit or len(header.shape) > 2 else _array(place, name, options.columns)
+        small = header.needed <= limit or len(header.shape) > 2
+        return None if small else _array(place, name, options.columns, header.shape)
     if place.stat().st_size * (10 if ending == ".gz" else 1) <= limit:
         return None
     return _text(place, name, options)
 
 
 def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
-    def read(columns: list[str] | None) -> Iterator[Any]:
-        wanted = columns or about.names
-        step = max(1024, _VALUES // len(about.names))
-        for place in parts:
-            with files.damage(files.named(place)), files.pyarrow("parquet").ParquetFile(place) as file:
-                for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
-                    yield files.pyarrow().Table.from_batches([batch]).select(wanted)
-
-    return FileBlocks(name, sum(about.rows), read)
+    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about.names))
 
 
-def _array(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
+def _read_parquet(parts: list[Path], names: list[str], columns: list[str] | None) -> Iterator[Any]:
+    wanted = columns or names
+    step = max(1024, _VALUES // len(names))
+    for place in parts:
+        with files.damage(files.named(place)), files.pyarrow("parquet").ParquetFile(place) as file:
+            for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
+                yield files.pyarrow().Table.from_batches([batch]).select(wanted)
+
+
+def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, ...]) -> FileBlocks:
+    files.refuse_absent(columns, [f"x{j}" for j in range(math.prod(shape[1:]))], name)
+    return FileBlocks(name, shape[0], partial(_read_array, place, columns))
+
+
+def _read_array(place: Path, chosen: list[str] | None, _: list[str] | None) -> Iterator[Any]:
+    """Arrays, or columns by name if some were chosen."""
     array = np.load(place, allow_pickle=False, mmap_mode="r")
     array = array[:, None] if array.ndim == 1 else array
-    names = [f"x{j}" for j in range(array.shape[1])]
-    files.refuse_absent(columns, names, name)
-    chosen = [names.index(column) for column in columns or names]
     step = max(1024, _VALUES // max(1, array.shape[1]))
-
-    def read(_: list[str] | None) -> Iterator[Any]:
-        for start in range(0, len(array), step):
-            yield np.array(array[start : start + step])[:, chosen]
-
-    return FileBlocks(name, len(array), read)
+    for start in range(0, len(array), step):
+        rows = np.array(array[start : start + step])
+        yield rows if chosen is None else {name: rows[:, int(name[1:])] for name in chosen}
 
 
 def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
-    opener = gzip.open if place.suffix.lower() == ".gz" else open
-    with opener(place, "rb") as stream:
+    packed = place.suffix.lower() == ".gz"
+    with (gzip.open if packed else open)(place, "rb") as stream:
         head = stream.read(_HEAD)
     head = head[: head.rfind(b"\n") + 1] or head  # whole lines, so that no character is cut
     files.refuse_foreign(head, name)
-    first = re.findall(rb"\A\s*(\S)", head.removeprefix(codecs.BOM_UTF8))
-    if first == [b"{"] or Path(place.stem if opener is gzip.open else place).suffix.lower() in (".jsonl", ".ndjson"):
-        return _json(place, name, options.columns)
-    return _csv(place, name, head.removeprefix(codecs.BOM_UTF8), options)
+    head = head.removeprefix(codecs.BOM_UTF8)
+    if files.holds_json(head, name, Path(place.stem if packed else place).suffix.lower()):
+        if not hasattr(files.pyarrow("json"), "open_json"):
+            raise InputError(f"{name} is too large to be read whole; save it as Parquet")
+        with (gzip.open if packed else open)(place, "rb") as stream:
+            while lines := stream.read(_TEXT_BLOCK) + stream.readline():
+                files.refuse_depth(lines, name)
+        return FileBlocks(name, None, partial(_read_json, place, name, options.columns))
+    form = files.csv_form(head, name, options)
+    return FileBlocks(name, None, partial(_read_csv, place, name, form, options.columns))
 
 
-def _csv(place: Path, name: str, head: bytes, options: files.Options) -> FileBlocks:
-    csv, form = files.pyarrow("csv"), files.csv_form(head, name, options)
-    begin = csv.ReadOptions(column_names=None if options.header else form.names, block_size=_TEXT_BLOCK)
-    parse = csv.ParseOptions(delimiter=form.sep, newlines_in_values=b'"' in head, ignore_empty_lines=not form.alone)
-    general = {"decimal_point": form.decimal, "strings_can_be_null": True}
+class _Quotes:
+    """A stream that counts the quotes it gives."""
 
-    def read(columns: list[str] | None) -> Iterator[Any]:
-        wanted = columns or options.columns
-        with _decoded(place) as stream:
-            convert = csv.ConvertOptions(column_types=kinds(), include_columns=wanted, **general)
-            yield from _batches(csv.open_csv(stream, begin, parse, convert), name, form)
+    closed = False
 
-    def kinds() -> dict[str, Any]:
-        """What the first block seems to hold; later blocks may have fractions where it has none."""
-        pa = files.pyarrow()
-        with _decoded(place) as stream:
-            schema = csv.open_csv(stream, begin, parse, csv.ConvertOptions(**general)).schema
-        whole = (pa.int64(), pa.null())
-        return {field.name: pa.float64() if field.type in whole else field.type for field in schema}
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.count = stream, 0
 
-    return FileBlocks(name, None, read)
+    def read(self, size: int = -1) -> bytes:
+        found: bytes = self.stream.read(size)
+        self.count += found.count(b'"')
+        return found
+
+    def readable(self) -> bool:
+        return True
 
 
 def _decoded(place: Path) -> Any:
     return files.pyarrow().input_stream(str(place))  # by its ending, compressed or not
 
 
-def _batches(reader: Any, name: str, form: files.CsvForm) -> Iterator[Any]:
-    pa = files.pyarrow()
-    row = 0
-    while True:
-        try:
-            batch = reader.read_next_batch()
-        except StopIteration:
-            return
-        except pa.ArrowInvalid as error:
-            raise _refused(str(error), name, row, form) from None
-        if batch.num_rows:
-            yield pa.Table.from_batches([batch])
-        row += batch.num_rows
+def _read_csv(
+    place: Path, name: str, form: files.CsvForm, chosen: list[str] | None, columns: list[str] | None
+) -> Iterator[Any]:
+    pa, csv = files.pyarrow(), files.pyarrow("csv")
+    # one thread, or pyarrow does not tell rows
+    begin = csv.ReadOptions(column_names=None if form.header else form.names, block_size=_TEXT_BLOCK, use_threads=False)
+    parse = csv.ParseOptions(delimiter=form.sep, newlines_in_values=True, ignore_empty_lines=not form.alone)
+    general = {"decimal_point": form.decimal, "strings_can_be_null": True, "include_columns": columns or chosen}
+
+    def batches(kinds: dict[str, Any]) -> Iterator[Any]:
+        with _decoded(place) as stream:
+            quotes = _Quotes(stream)
+            try:
+                for batch in csv.open_csv(quotes, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
+                    yield pa.Table.from_batches([batch])
+            except pa.ArrowInvalid as error:
+                raise _refused(str(error), name, form) from None
+            if quotes.count % 2:  # pyarrow takes the rest of the file for one field
+                raise InputError(f"{name}: a quote opens that is never closed")
+
+    first = next(batches({}), None)
+    if first is None:
+        return
+    files.refuse_flawed_numbers(first, form.decimal, name)
+    whole = (pa.int64(), pa.null())  # later blocks may have fractions where the first has none
+    yield from batches({field.name: pa.float64() if field.type in whole else field.type for field in first.schema})
 
 
-def _refused(text: str, name: str, row: int, form: files.CsvForm) -> InputError:
+def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
     """What pyarrow met, by column and row of the file."""
     line = re.search(r"[Rr]ow #(\d+)", text)
-    place = f"row {int(line[1]) - 1 - form.header}" if line else f"row {row} or after it"
+    place = f"row {int(line[1]) - 1 - form.header}" if line else "a row"
     if wrong := re.search(r"Expected (\d+) columns, got (\d+)", text):
         return InputError(f"{place} of {name} has {wrong[2]} fields, expected {wrong[1]} as in the first line")
-    value = re.search(r"invalid value '(.*)'", text)
+    value = re.search(r"conversion error to (\w+).*invalid value '(.*)'", text, re.DOTALL)
     column = re.search(r"[Cc]olumn #(\d+)", text)
     if value and column:
         label = files.shown(form.names[int(column[1])])
-        what = f"column {label} of {name}: {files.shown(value[1])} at {place} is not a number, and those before are"
+        kind = {"double": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
+        what = f"column {label} of {name}: {files.shown(value[2])} at {place} is not {kind}, as the first rows are"
         return InputError(f"{what}; correct it, leave it empty, or leave the column out by columns=")
-    return InputError(f"{name} cannot be read at {place}: {files.plain(text.splitlines()[0], 200)}")
+    if "straddling" in text:
+        return InputError(f"{name}: a quote opens that is never closed, or a row is larger than {_TEXT_BLOCK} bytes")
+    return InputError(f"{name} cannot be read: {files.plain(text.splitlines()[0], 200)}")
 
 
-def _json(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
-    json = files.pyarrow("json")
-    if not hasattr(json, "open_json"):
-        raise InputError(f"{name} is too large to be read whole; save it as Parquet")
-
-    def read(asked: list[str] | None) -> Iterator[Any]:
-        with _decoded(place) as stream:
+def _read_json(place: Path, name: str, chosen: list[str] | None, columns: list[str] | None) -> Iterator[Any]:
+    pa, json = files.pyarrow(), files.pyarrow("json")
+    row = 0
+    with _decoded(place) as stream:
+        try:
             reader = json.open_json(stream, json.ReadOptions(block_size=_TEXT_BLOCK))
-            files.refuse_absent(asked or columns, reader.schema.names, name)
+            wanted = columns or chosen or reader.schema.names
+            files.refuse_absent(wanted, reader.schema.names, name)
             for batch in reader:
-                yield files.pyarrow().Table.from_batches([batch]).select(asked or columns or reader.schema.names)
-
-    return FileBlocks(name, None, read)
+                yield pa.Table.from_batches([batch]).select(wanted)
+                row += batch.num_rows
+        except pa.ArrowInvalid as error:
+            text = re.sub(r"in row (\d+)", lambda found: f"at row {row + int(found[1])}", str(error).splitlines()[0])
+            where = "" if text != str(error).splitlines()[0] else f" after row {row - 1}" if row else ""
+            raise InputError(f"{name} cannot be read{where}: {files.plain(text, 200)}") from None

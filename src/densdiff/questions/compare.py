@@ -486,9 +486,8 @@ def _condition(each: core_regions.Condition, both: Both) -> dict[str, Any]:
 def _missing(both: Both, alpha: float) -> list[MissingDifference]:
     (n, m), p = both.sizes, []
     for _, of_a, of_b in both.missing:
-        lost = np.repeat([True, False, True, False], [of_a, n - of_a, of_b, m - of_b])
-        in_b = np.repeat([False, True], [n, m])
-        p.append(core_regions.conditional_test(lost, in_b, np.zeros(n + m, dtype=np.intp))[0])
+        total, of_table, lost = (np.array([count]) for count in (n + m, m, of_a + of_b))
+        p.append(core_regions.conditional_counts(total, of_table, lost, of_b)[0])
     adjusted = resample.holm(np.array(p))
     return [
         MissingDifference(name, of_a / n, of_b / m, float(each), bool(each <= alpha))

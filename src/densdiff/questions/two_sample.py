@@ -125,7 +125,10 @@ def two_sample_test(
         seed = estimator.random_state = checks.seed(estimator.random_state)
         pair = inputs.pair(X, Y, categories=True, wanted=partial(wanted_rows, seed, estimator.n_centers))
     else:
-        pair = checks.pair(inputs.read(X), inputs.read(Y))
+        X, Y = inputs.read(X), inputs.read(Y)
+        if inputs.source_of(X, "X") or inputs.source_of(Y, "Y"):
+            raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD")
+        pair = checks.pair(X, Y)
     groups = None if blocks is None else checks.blocks(blocks, len(pair.x), len(pair.y))
     return pair_test(estimator, pair, n_permutations, tuning, null, groups)
 

@@ -1,0 +1,297 @@
+"""Samples that are not in memory give the answers of those that are: any cut into blocks, any kind of file, Dask."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import densdiff as dd
+from densdiff.files.blocks import FileBlocks, opened
+from tests.command_line import silently
+from tests.large import Blocks, cuts, tables
+
+N, M = 700, 500
+SMALL = 120  # rows of a comparison, which costs most
+few, fewer = settings(max_examples=4), settings(max_examples=3)
+close = {"rtol": 1e-10, "atol": 1e-12}
+
+
+@pytest.fixture(scope="module")
+def samples():
+    random = np.random.default_rng(0)
+    return random.normal(size=(N, 4)), 0.8 * random.normal(size=(M, 4)) + 0.4
+
+
+def centers():
+    return dd.LSDD(solver="centers", n_centers=40, random_state=3)
+
+
+def spectral():
+    return dd.LSDD(solver="spectral", random_state=3)
+
+
+def answers(model, points):
+    """Everything that a fitted model is asked for, as one array."""
+    distance, band = model.l2_distance(), model.confidence_band(points)
+    parts = [model.predict(points), *model.densities(points), band.lower, band.upper, [model.sigma_, model.lam_]]
+    numbers = [distance.squared, distance.normalized, *distance.interval, *distance.normalized_interval]
+    estimates = [value for value in distance.estimates.values() if value is not None]
+    return np.concatenate([*parts, numbers, estimates])
+
+
+def same_test(found, expected):
+    assert (found.null, found.solver, found.tuning) == (expected.null, expected.solver, expected.tuning)
+    np.testing.assert_allclose(found.statistic, expected.statistic, **close)
+    np.testing.assert_allclose(found.pvalue, expected.pvalue, **close)
+    np.testing.assert_allclose(found.null_distribution, expected.null_distribution, rtol=1e-9, atol=1e-12)
+
+
+@few
+@given(of_x=cuts(N), of_y=cuts(M), data=st.data())
+@pytest.mark.parametrize(("make", "d"), [(centers, 4), (spectral, 1), (spectral, 2)])
+def test_blocks_of_any_size_give_the_answers_of_arrays(samples, make, d, of_x, of_y, data):
+    x, y = (rows[:, :d] for rows in samples)
+    one_in_memory = data.draw(st.booleans())
+    model = make().fit(x if one_in_memory else Blocks(x, of_x), Blocks(y, of_y))
+    expected = make().fit(x, y)
+    np.testing.assert_allclose(answers(model, x[:9]), answers(expected, x[:9]), **close)
+    np.testing.assert_array_equal([row for row in model.samples_[0] if row not in x], [])
+    assert model.l2_distance().warnings == expected.l2_distance().warnings
+
+
+@few
+@given(of_x=cuts(N), of_y=cuts(M))
+def test_blocks_of_frames_with_categories_give_the_answers_of_frames(of_x, of_y):
+    x, y = tables(N, M)
+    made = {"n_centers": 30, "random_state": 3}
+    found, expected = dd.LSDD(**made).fit(Blocks(x, of_x), Blocks(y, of_y)), dd.LSDD(**made).fit(x, y)
+    np.testing.assert_allclose(answers(found, x[:9]), answers(expected, x[:9]), **close)
+    assert found.feature_names_ == expected.feature_names_
+
+
+@few
+@given(of_x=cuts(N), of_y=cuts(M))
+def test_the_limit_of_a_test_does_not_depend_on_blocks(samples, of_x, of_y):
+    x, y = samples
+    asked = {"model": centers(), "null": "asymptotic", "n_permutations": 50}
+    same_test(dd.two_sample_test(Blocks(x, of_x), Blocks(y, of_y), **asked), dd.two_sample_test(x, y, **asked))
+
+
+def test_mixed_columns_are_tested_by_their_limit():
+    x, y = tables(N, M)
+    asked = {"model": centers(), "null": "asymptotic", "n_permutations": 50}
+    same_test(dd.two_sample_test(Blocks(x, [99]), Blocks(y, [99]), **asked), dd.two_sample_test(x, y, **asked))
+
+
+def test_one_column_is_relabelled_exactly_in_cells():
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(4500, 1)), random.normal(size=(2500, 1)) + 0.05
+    asked = {"n_permutations": 199, "random_state": 1}
+    found, expected = (
+        dd.two_sample_test(*pair, **asked) for pair in ((Blocks(x, [5, 1400]), Blocks(y, [700])), (x, y))
+    )
+    assert "cells" in expected.warnings[-1]
+    same_test(found, expected)
+
+
+@fewer
+@given(of_a=cuts(SMALL), of_b=cuts(SMALL))
+def test_columns_of_compared_blocks_are_those_of_tables(of_a, of_b):
+    a, b = tables(SMALL, SMALL)
+    asked = {"n_permutations": 19, "random_state": 0}
+    same_columns(dd.compare(Blocks(a, of_a), Blocks(b, of_b), **asked), dd.compare(a, b, **asked))
+
+
+def same_columns(found, expected):
+    by_name = {column.name: column for column in expected.columns}
+    assert by_name.keys() == {column.name for column in found.columns}
+    for column in found.columns:
+        other = by_name[column.name]
+        np.testing.assert_allclose([column.normalized, *column.interval], [other.normalized, *other.interval], **close)
+        assert column.kind == other.kind
+    np.testing.assert_allclose(found.distance.squared, expected.distance.squared, **close)
+    assert (found.n_x, found.n_y, found.left_out) == (expected.n_x, expected.n_y, expected.left_out)
+    assert [(each.name, each.share_a, each.pvalue_adjusted) for each in found.missing] == [
+        (each.name, each.share_a, each.pvalue_adjusted) for each in expected.missing
+    ]
+
+
+def with_holes(table):
+    table = table.copy()
+    table.loc[table.index[3::17], "size"] = np.nan
+    table.loc[table.index[5::19], "city"] = None
+    table["paid"] = table["paid"].astype("boolean")
+    table.loc[table.index[8::23], "paid"] = pd.NA
+    return table
+
+
+def test_missing_values_are_refused_with_the_number_of_their_row():
+    a, b = tables(N, M)
+    b.loc[312, "age"] = np.nan
+    b.loc[400, "age"] = np.nan
+    for left, right in ((a, b), (Blocks(a, [300]), Blocks(b, [100, 311]))):
+        with pytest.raises(dd.InputError) as caught:
+            dd.compare(left, right)
+        assert str(caught.value) == (
+            'column \'age\' of B: 2 missing values, first at row 312; use missing="drop" or missing="level"'
+        )
+    with pytest.raises(dd.InputError, match="column 'age' of Y: 2 missing values, first at row 312; drop or fill"):
+        dd.LSDD().fit(Blocks(a, [300]), Blocks(b, [100]))
+
+
+@fewer
+@given(of_a=cuts(SMALL), of_b=cuts(SMALL))
+def test_dropped_rows_are_those_dropped_in_memory_and_kinds_survive(of_a, of_b):
+    a, b = map(with_holes, tables(SMALL, SMALL))
+    asked = {"n_permutations": 19, "random_state": 0, "missing": "drop"}
+    found = silently(dd.compare, Blocks(a, of_a), Blocks(b, of_b), **asked)
+    expected = silently(dd.compare, a, b, **asked)
+    same_columns(found, expected)
+    dropped = [[text for text in each.warnings if "dropped" in text] for each in (found, expected)]
+    assert dropped[0] == dropped[1] != []
+
+
+def test_a_level_for_missing_values_does_not_depend_on_blocks():
+    a, b = map(with_holes, tables(SMALL, SMALL))
+    asked = {"n_permutations": 19, "random_state": 0, "missing": "level"}
+    one, other = (
+        dd.compare(Blocks(a, []), Blocks(b, []), **asked),
+        dd.compare(Blocks(a, [9, 80]), Blocks(b, [3]), **asked),
+    )
+    same_columns(one, other)
+    expected = {column.name: column for column in dd.compare(a, b, **asked).columns}
+    assert {"size is missing", "size", "age", "city", "grade", "paid"} == expected.keys()
+    for column in one.columns:
+        # numbers in place of missing ones are others, drawn from the same column
+        tolerance = 0.05 if column.name == "size" else 1e-12
+        np.testing.assert_allclose(column.normalized, expected[column.name].normalized, atol=tolerance)
+
+
+def test_columns_without_values_and_columns_that_name_rows_are_left_out():
+    a, b = tables(SMALL, SMALL)
+    a["id"], b["id"] = ([f"n{i}" for i in range(len(each))] for each in (a, b))
+    a["none"], b["none"] = np.nan, 1.0
+    a["more"] = 1.0
+    asked = {"n_permutations": 19, "random_state": 0}
+    found = silently(dd.compare, Blocks(a, [3, 90]), Blocks(b, [50]), **asked)
+    expected = silently(dd.compare, a, b, **asked)
+    same_columns(found, expected)
+    assert dict(found.left_out).keys() == {"id", "none", "more"}
+
+
+def test_columns_of_arrays_are_chosen_by_number(samples):
+    x, y = (rows[:SMALL] for rows in samples)
+    asked = {"n_permutations": 19, "random_state": 0, "columns": ["x3", "x1"]}
+    same_columns(dd.compare(Blocks(x, [50]), Blocks(y, [60]), **asked), dd.compare(x, y, **asked))
+
+
+def test_blocks_without_names_take_those_of_the_other_sample_by_position(samples):
+    x, y = samples
+    named = pd.DataFrame(y, columns=["x1", "x0", "x3", "x2"])
+    found, expected = centers().fit(Blocks(x, [50]), named), centers().fit(x, named)
+    assert found.feature_names_ == expected.feature_names_ == ("x1", "x0", "x3", "x2")
+    np.testing.assert_allclose(found.predict(x[:5]), expected.predict(x[:5]), **close)
+
+
+def test_constant_columns_are_noted_and_rarely_varying_ones_are_not():
+    a, b = ({"c": np.full(n, 2.0), "r": np.zeros(n), "x": np.arange(float(n))} for n in (12_000, 11_000))
+    a["r"][7] = 1.0  # between the rows that are looked at for ties
+    a, b = pd.DataFrame(a), pd.DataFrame(b)
+    found = silently(dd.LSDD(solver="centers", n_centers=5, sigma=1.0, random_state=0).fit, Blocks(a, [99]), b)
+    notes = [note for note in found.l2_distance().warnings if "constant" in note]
+    assert notes == ["column 'c' is constant and equal in both samples; it contributes nothing"]
+    found = silently(dd.compare, Blocks(a, [99]), Blocks(b, []), columns=["c", "x"], n_permutations=19, random_state=0)
+    assert "column 'c' is constant and equal in both; it contributes nothing" in found.warnings
+
+
+@pytest.mark.parametrize(("factor", "offset"), [(1.0, 1e8), (1e200, 0.0), (1e-200, 0.0), (1e300, 0.0)])
+@pytest.mark.parametrize("make", [centers, spectral])
+def test_offsets_and_extreme_values_are_ordinary_in_blocks(make, factor, offset, draw):
+    x, y = (factor * rows + offset for rows in draw(5, n=300, m=200))
+    x[:20] = x[0]  # a first block of one value, near which the others are not
+    found, expected = (silently(make().fit, *pair) for pair in ((Blocks(x, [20, 90]), Blocks(y, [55])), (x, y)))
+    for each in zip(*(silently(model.l2_distance).to_dict().items() for model in (found, expected)), strict=True):
+        (name, value), (_, other) = each
+        if name in ("normalized", "log_squared", "normalized_interval", "sigma", "lam"):
+            np.testing.assert_allclose(value, other, rtol=1e-9, err_msg=name)
+
+
+# files
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """The same two samples as CSV, compressed CSV, JSON Lines, Parquet (a file, a folder) and .npy."""
+    random = np.random.default_rng(2)
+    found = {}
+    for name, shift in (("A", 0.0), ("B", 0.3)):
+        rows = np.round(random.normal(size=(3000, 3)) + shift, 6)
+        table = pa.table({f"x{j}": rows[:, j] for j in range(3)})
+        found[name] = rows
+        pa.csv.write_csv(table, tmp_path / f"{name}.csv")
+        with pa.CompressedOutputStream(str(tmp_path / f"{name}.csv.gz"), "gzip") as stream:
+            pa.csv.write_csv(table, stream)
+        table.to_pandas().to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True, double_precision=15)
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=700)
+        (tmp_path / f"{name}.parts").mkdir()
+        for part, start in enumerate(range(0, 3000, 1300)):
+            pq.write_table(table.slice(start, 1300), tmp_path / f"{name}.parts" / f"{part}.parquet")
+        np.save(tmp_path / f"{name}.npy", rows)
+    return tmp_path, found
+
+
+ENDINGS = ("csv", "csv.gz", "jsonl", "parquet", "parts", "npy")
+
+
+def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch):
+    folder, rows = stored
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 11)
+    expected = answers(centers().fit(rows["A"], rows["B"]), rows["A"][:5])
+    with sklearn.config_context(working_memory=0.05):
+        for ending in ENDINGS:
+            paths = folder / f"A.{ending}", folder / f"B.{ending}"
+            blocks = list(opened(paths[0]))
+            assert len(blocks) > 2, ending
+            assert sum(map(len, blocks)) == 3000
+            model = centers().fit(*paths)
+            np.testing.assert_allclose(answers(model, rows["A"][:5]), expected, err_msg=ending, **close)
+        mixed = centers().fit(folder / "A.csv", folder / "B.parquet")
+        np.testing.assert_allclose(answers(mixed, rows["A"][:5]), expected, **close)
+
+
+def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
+    for name, rows in zip("AB", samples, strict=True):
+        np.save(tmp_path / f"{name}.npy", rows[:SMALL])
+    asked = {"n_permutations": 19, "random_state": 0}
+    expected = dd.compare(*(rows[:SMALL] for rows in samples), columns=["x2", "x0"], **asked)
+    with sklearn.config_context(working_memory=0.005):
+        blocks = [opened(tmp_path / f"{name}.npy", columns=["x2", "x0"]) for name in "AB"]
+        assert all(isinstance(each, FileBlocks) for each in blocks)
+        same_columns(dd.compare(*blocks, **asked), expected)
+
+
+def test_a_model_of_files_can_be_pickled(stored):
+    folder, _ = stored
+    with sklearn.config_context(working_memory=0.05):
+        for ending in ("csv", "parquet", "npy", "jsonl"):
+            assert isinstance(opened(folder / f"A.{ending}"), FileBlocks)
+            model = dd.LSDD(solver="centers", n_centers=5, sigma=1.0, random_state=0)
+            model.fit(folder / f"A.{ending}", folder / f"B.{ending}")
+            stored_model = pickle.dumps(model)
+            assert len(stored_model) < 2_000_000  # rows drawn, not all rows
+            assert pickle.loads(stored_model).l2_distance().squared == model.l2_distance().squared
+
+
+def test_two_names_of_one_file_are_told(stored):
+    folder, _ = stored
+    with sklearn.config_context(working_memory=0.05):
+        found = dd.LSDD(solver="centers", n_centers=5, random_state=0).fit(folder / "A.csv", folder / "A.csv")
+    assert "X and Y hold the same rows: is a sample compared with itself?" in found.l2_distance().warnings

@@ -1,0 +1,266 @@
+"""What stands in the way of samples that are not in memory: one sentence, with the column, the row and the value."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse
+import sklearn
+
+import densdiff as dd
+from densdiff import files
+from tests.command_line import refusal, run, silently
+from tests.large import Blocks
+
+BAD = 30_001
+ROWS = 30_100
+
+
+def refused(function, *given, **options):
+    with pytest.raises(dd.InputError) as caught:
+        silently(function, *given, **options)
+    return str(caught.value)
+
+
+def fit(x, y):
+    return refused(dd.LSDD(random_state=0).fit, x, y)
+
+
+@pytest.fixture
+def rows():
+    random = np.random.default_rng(0)
+    return random.normal(size=(60, 2)), random.normal(size=(50, 2))
+
+
+def test_what_can_be_read_once_is_refused_with_the_way_out(rows):
+    cure = "which can be read only once; pass a list of blocks, or an object whose __iter__ begins anew each time"
+    x, y = rows
+    assert fit((block for block in [x]), y) == f"X is a generator, {cure}"
+    assert fit(x, map(np.array, [y])) == f"Y is a map, {cure}"
+    assert refused(dd.compare, x, iter([y])) == f"B is a list_iterator, {cure}"
+
+
+def test_an_iterable_that_is_used_up_is_refused(rows):
+    class Once:
+        def __init__(self, table):
+            self.left = iter(np.array_split(table, 3))
+
+        def __iter__(self):
+            yield from self.left
+
+    assert fit(Once(rows[0]), rows[1]) == "X gave other rows than before; it must give the same rows each time"
+
+
+def test_a_source_that_gives_other_rows_is_refused(rows):
+    x, y = rows
+
+    class Shuffled(Blocks):
+        def __iter__(self):
+            self.table = np.random.default_rng(self.passes).permutation(self.table)
+            return super().__iter__()
+
+    class Growing(Blocks):
+        def __iter__(self):
+            yield from super().__iter__()
+            if self.passes > 1:
+                yield self.table[:3]
+
+    assert fit(Shuffled(x, [20]), y) == "X gave other rows than before; it must give the same rows each time"
+    assert fit(Growing(x, [20]), y) == "X gave 63 rows after 60; it must give the same rows each time"
+
+
+def test_a_source_that_gives_missing_values_later_is_refused(rows):
+    class Decaying(Blocks):
+        def __iter__(self):
+            for block in super().__iter__():
+                block = block.copy()
+                block[3] = np.nan if self.passes > 1 else block[3]
+                yield block
+
+    message = fit(Decaying(rows[0], [30]), rows[1])
+    assert message == "X gave other values than before; it must give the same rows each time"
+
+
+def test_what_needs_all_rows_in_memory_is_refused(rows):
+    x, y = (Blocks(each, [20]) for each in rows)
+    assert "weights are for samples in memory" in refused(dd.LSDD().fit, x, y, np.ones(60))
+    assert (
+        refused(dd.LSDD(solver="pairs").fit, x, y) == "solver='pairs' needs all rows in memory; use 'auto' or 'centers'"
+    )
+    rest = "needs all rows in memory; leave it out, or test a random part of the rows"
+    assert refused(dd.two_sample_test, x, y, tuning="refit") == f"tuning='refit' {rest}"
+    assert refused(dd.two_sample_test, x, y, blocks=np.zeros(110)) == f"blocks= {rest}"
+    assert refused(dd.two_sample_test, x, y, model=dd.LSDD(solver="pairs")) == f"solver='pairs' {rest}"
+    wide = [Blocks(np.hstack([each, each**2]), [20]) for each in rows]
+    assert refused(dd.two_sample_test, *wide, null="permutation").startswith("null='permutation' needs all rows in mem")
+    for model in (dd.KDEDifference(), dd.KLIEP()):
+        name = type(model).__name__
+        assert refused(dd.two_sample_test, x, y, model=model) == f"{name} needs all rows in memory; test with LSDD"
+
+
+def test_blocks_that_are_no_table_or_have_other_columns_are_refused(rows):
+    x, y = rows
+    frame = pd.DataFrame({"a": x[:, 0], "b": x[:, 1]})
+    message = fit([frame, frame[["a"]]], frame)
+    assert message == "a block of X lacks 'b'; all blocks need the same columns"
+    message = fit([x, x[:, :1]], y)
+    assert message == "the first block of X has 2 columns and a later one 1; all blocks need the same columns"
+    assert "sparse matrix of shape (60, 2)" in fit([scipy.sparse.csr_matrix(x)], y)
+
+
+def test_lazy_frames_in_blocks_are_refused_and_not_skipped(rows):
+    class Lazy:
+        def __iter__(self):
+            yield pl.DataFrame({"a": rows[0][:, 0], "b": rows[0][:, 1]}).lazy()
+
+    assert "is lazy (LazyFrame); collect it first" in fit(Lazy(), rows[1])
+
+
+def test_empty_blocks_are_no_obstacle_and_empty_sources_are(rows):
+    x, y = rows
+    found = dd.LSDD(random_state=0).fit([x[:0], x[:9], x[:0], x[9:]], [y, y[:0]])
+    np.testing.assert_allclose(
+        found.predict(x[:3]), dd.LSDD(solver="spectral", random_state=0).fit(x, y).predict(x[:3])
+    )
+    assert fit([x[:0], x[:0]], y) == "X has 0 data rows"
+    assert fit(Blocks(x[:1], []), y) == "X has 1 row; each sample needs at least 2 rows"
+
+
+def test_columns_of_two_kinds_are_told_by_their_rows():
+    a = [pd.DataFrame({"v": np.arange(50.0)}), pd.DataFrame({"v": ["u", "w"] * 25})]
+    b = pd.DataFrame({"v": np.arange(60.0)})
+    assert refused(dd.compare, a, b) == (
+        "column 'v' of A holds numbers, first 0.0 at row 0, and text, 'u' at row 50; a column holds one kind"
+    )
+    words = pd.DataFrame({"v": ["u", "w"] * 25})
+    assert refused(dd.compare, [words, words], Blocks(b, [9])) == (
+        "column 'v' of A holds text; column 'v' of B holds numbers; both need the same kind of values"
+    )
+
+
+@pytest.fixture
+def good():
+    return {"a": np.round(np.random.default_rng(0).normal(size=ROWS), 3), "b": np.arange(float(ROWS))}
+
+
+def as_parquet(path, columns):
+    pq.write_table(pa.table(columns), path)
+
+
+def as_csv(path, columns):
+    pa.csv.write_csv(pa.table({name: pa.array(values).cast(pa.string()) for name, values in columns.items()}), path)
+
+
+@pytest.mark.parametrize(("ending", "write"), [("csv", as_csv), ("parquet", as_parquet)])
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        (np.inf, "column 'a' of B.{}: an infinite value, inf at row 30001; drop or correct those rows first"),
+        (-np.inf, "column 'a' of B.{}: an infinite value, -inf at row 30001; drop or correct those rows first"),
+        (None, 'column \'a\' of B.{}: 1 missing value, at row 30001; use missing="drop" or missing="level"'),
+    ],
+)
+def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad, what, monkeypatch):
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 12)
+    write(tmp_path / f"A.{ending}", good)
+    values = good["a"].tolist()
+    values[BAD] = bad
+    write(tmp_path / f"B.{ending}", good | {"a": values})
+    with sklearn.config_context(working_memory=0.1):
+        assert refused(dd.compare, tmp_path / f"A.{ending}", tmp_path / f"B.{ending}") == what.format(ending)
+
+
+@pytest.mark.parametrize("row", [3, BAD])
+def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch):
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 12)
+    values = [str(value) for value in good["a"]]
+    values[row] = "oops"
+    for ending, write in (("csv", as_csv), ("parquet", as_parquet)):
+        write(tmp_path / f"A.{ending}", good)
+        write(tmp_path / f"B.{ending}", good | {"a": values})
+    with sklearn.config_context(working_memory=0.1):
+        message = refused(dd.compare, tmp_path / "A.csv", tmp_path / "B.csv")
+        assert message.startswith(f"column 'a' of B.csv: 'oops' at row {row} is not a number")
+        message = refused(dd.compare, tmp_path / "B.parquet", tmp_path / "B.parquet")
+        assert message.startswith(
+            f"column 'a' of B.parquet holds text: 'oops' at row {row} is not a number; numeric col"
+        )
+
+
+def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch):
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
+    as_csv(tmp_path / "A.csv", good)
+    lines = (tmp_path / "A.csv").read_text().splitlines()
+    ragged, quoted = list(lines), ["a,b", *(f"{number}.5,1" for number in range(ROWS))]
+    ragged[BAD + 1] += ",7"
+    true = ["a,b", *(f"{number},true" for number in range(ROWS))]
+    true[BAD + 1] = "1.5,maybe"
+    quoted[40] = '"1.5,2'
+    late = ["a,w", *(f"{number},u" for number in range(ROWS))]
+    late[BAD + 1] = '1.5,"u'
+    nested = ['{"a": 1.5}'] * ROWS
+    changed = list(nested)
+    changed[BAD] = '{"a": "u"}'
+    nested[BAD] = '{"a": ' + "[" * 200 + "]" * 200 + "}"
+    found = {}
+    with sklearn.config_context(working_memory=0.1):
+        for name, content in (
+            ("ragged.csv", ragged),
+            ("true.csv", true),
+            ("quoted.csv", quoted),
+            ("late.csv", late),
+            ("nested.jsonl", nested),
+            ("changed.jsonl", changed),
+        ):
+            (tmp_path / name).write_text("\n".join(content) + "\n")
+            found[name] = refused(dd.compare, tmp_path / "A.csv", tmp_path / name)
+    assert found["ragged.csv"] == "row 30001 of ragged.csv has 3 fields, expected 2 as in the first line"
+    assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
+    assert found["quoted.csv"] == "quoted.csv: a quote opens that is never closed, or a row is larger than 65536 bytes"
+    assert found["late.csv"] == "late.csv: a quote opens that is never closed"
+    assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
+    assert "number to string at row 30001" in found["changed.jsonl"]
+
+
+def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
+    table = {"a": rows[0][:, 0], "b": [None, *rows[0][1:, 1]]}
+    for name in ("A", "B"):
+        as_csv(tmp_path / f"{name}.csv", table)
+    paths, quick = (tmp_path / "A.csv", tmp_path / "B.csv"), ("--permutations", "19", "--seed", "0")
+    with sklearn.config_context(working_memory=0.001):
+        with pytest.raises(dd.InputError, match="the limit is"):
+            files.table(paths[0])
+        code, out, _ = run("compare", *paths, *quick, "--columns", "a")
+        assert code == 0
+        assert "60 of A, 60 of B" in out
+        assert refusal("compare", *paths) == (
+            "column 'b' of A.csv: 1 missing value, at row 0; use --missing drop or --missing level"
+        )
+
+
+def test_dates_in_a_late_block_are_named_by_row():
+    early = pd.DataFrame({"t": [None] * 40, "v": np.arange(40.0)})
+    late = pd.DataFrame({"t": pd.to_datetime(["2024-05-01"] * 40), "v": np.arange(40.0)})
+    message = refused(dd.compare, [early, late], early)
+    assert message.startswith("column 't' of A holds dates or durations, first 2024-05-01")
+    assert " at row 40; turn them into numbers first" in message
+
+
+def test_levels_called_missing_and_columns_called_is_missing_are_refused():
+    table = pd.DataFrame({"v": ["u", "(missing)", None] * 20, "w": [1.0, 2.0, np.nan] * 20})
+    assert refused(dd.compare, [table, table], table, missing="level") == (
+        "column 'v' has a level '(missing)' beside missing values; rename it"
+    )
+    table = pd.DataFrame({"w": [1.0, 2.0, np.nan] * 20, "w is missing": np.arange(60.0)})
+    assert refused(dd.compare, [table, table], table, missing="level") == (
+        "a column is already named 'w is missing'; rename it"
+    )
+    table = pd.DataFrame({"v": [1.0, np.nan] * 20, "w": [np.nan, 1.0] * 20})
+    assert refused(dd.compare, [table, table], table, missing="drop") == (
+        'A has 0 rows without missing values; try missing="level"'
+    )

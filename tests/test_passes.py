@@ -1,0 +1,194 @@
+"""Passes over rows that are not in memory: how many there are, and that computations side by side share them."""
+
+import threading
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import sklearn
+
+import densdiff as dd
+from densdiff.engines.passes import ask, side_by_side
+from densdiff.engines.rows import Kept, added
+from densdiff.engines.sources import BlockSource
+from tests.large import Blocks, tables
+
+
+@pytest.fixture
+def passes(monkeypatch):
+    """How often each source was read to the end, by its name."""
+    found = {}
+    run = BlockSource.run
+
+    def counted(self, *arguments):
+        found[self.where] = found.get(self.where, 0) + 1
+        return run(self, *arguments)
+
+    monkeypatch.setattr(BlockSource, "run", counted)
+    return found
+
+
+def taken(passes):
+    found = dict(passes)
+    passes.clear()
+    return found
+
+
+@pytest.fixture
+def samples():
+    random = np.random.default_rng(0)
+    return random.normal(size=(1500, 4)), random.normal(size=(1200, 4)) + 0.3
+
+
+@pytest.mark.parametrize(("solver", "d"), [("centers", 4), ("spectral", 2)])
+def test_passes_of_a_fit_a_distance_and_a_band(tmp_path, samples, passes, solver, d):
+    paths = []
+    for name, rows in zip("AB", samples, strict=True):
+        paths.append(tmp_path / f"{name}.parquet")
+        pq.write_table(pa.table({f"x{j}": rows[:, j] for j in range(d)}), paths[-1])
+    blocks = [Blocks(rows[:, :d], [100, 900]) for rows in samples]
+    with sklearn.config_context(working_memory=0.01):
+        for given, fit in ((paths, 2), (blocks, 3)):  # the number of rows of a Parquet file is known beforehand
+            model = dd.LSDD(solver=solver, n_centers=20, random_state=0).fit(*given)
+            assert taken(passes) == {"X": fit, "Y": fit}
+            model.l2_distance()
+            assert taken(passes) == {"X": 1, "Y": 1}  # three models in one
+            model.confidence_band(samples[0][:3, :d])
+            assert taken(passes) == {"X": 1, "Y": 1}
+
+
+def test_categories_take_one_pass_more_to_know_their_levels(passes):
+    x, y = tables(5000, 4500)
+    model = dd.LSDD(n_centers=15, random_state=0).fit(Blocks(x, [2000]), Blocks(y, [2000]))
+    assert taken(passes) == {"X": 3, "Y": 3}
+    model.l2_distance()
+    assert taken(passes) == {"X": 2, "Y": 2}  # p and q have a smoothing of their own
+
+
+def test_a_test_of_centers_takes_one_pass_after_the_look(samples, passes):
+    given = [Blocks(rows, [700]) for rows in samples]
+    dd.two_sample_test(*given, model=dd.LSDD(solver="centers", n_centers=20), n_permutations=9, random_state=0)
+    assert taken(passes) == {"X": 3, "Y": 3}
+
+
+def test_columns_of_a_comparison_share_their_passes(passes):
+    tables_of = [pd.DataFrame(np.random.default_rng(k).normal(size=(150, 6))).rename(columns=str) for k in (0, 1)]
+    counts = []
+    for d in (2, 6):
+        given = [Blocks(table[[str(j) for j in range(d)]], [70]) for table in tables_of]
+        dd.compare(*given, n_permutations=19, random_state=0)
+        counts.append(taken(passes))
+    assert counts[0]["A"] <= 6
+    assert counts[1] == counts[0]
+
+
+class Counting:
+    """A source of one block, whose passes are counted."""
+
+    where = "X"
+
+    def __init__(self):
+        self.passes, self.columns = 0, []
+
+    def run(self, task, merge, columns):
+        self.passes += 1
+        self.columns.append(columns)
+        return merge(task(np.ones((4, 1)), 0), task(np.ones((3, 1)), 4))
+
+
+def count(block, start):
+    return len(block)
+
+
+def test_computations_side_by_side_share_passes_also_when_nested():
+    source = Counting()
+
+    def one(k):
+        total = ask(source, count, added, [f"c{k}"])
+        parts = side_by_side(lambda _: ask(source, count, added, [f"c{k}"]), range(2))
+        last = ask(source, count, added, None) if k == 2 else 0
+        return k, total + sum(parts), last
+
+    assert side_by_side(one, range(3)) == [(0, 21, 0), (1, 21, 0), (2, 21, 7)]
+    assert source.passes == 3
+    *named, everything = source.columns
+    assert [sorted(names) for names in named] == [["c0", "c1", "c2"]] * 2
+    assert everything is None
+
+
+@pytest.mark.parametrize("failing", [(1, 3), (0,), (3, 2)])
+def test_the_error_of_the_first_item_is_raised_and_nobody_waits_for_it(failing):
+    source = Counting()
+    ended = []
+
+    def one(k):
+        if k in failing:
+            raise KeyError(k)
+        ask(source, count, added, None)
+        ask(source, count, added, None)
+        ended.append(k)
+
+    with pytest.raises(KeyError) as caught:
+        _within_a_minute(lambda: side_by_side(one, range(4)))
+    assert caught.value.args == (min(failing),)
+    assert sorted(ended) == [k for k in range(4) if k not in failing]
+
+
+def test_an_error_within_a_pass_reaches_all_who_wait_for_it():
+    source, met = Counting(), []
+
+    def one(k):
+        def task(block, start):
+            if k == 1:
+                raise dd.InputError("a bad block")
+            return 0
+
+        try:
+            return ask(source, task, added, None)
+        except dd.InputError:
+            met.append(k)
+            raise
+
+    with pytest.raises(dd.InputError, match="a bad block"):
+        _within_a_minute(lambda: side_by_side(one, range(3)))
+    assert sorted(met) == [0, 1, 2]
+    assert side_by_side(one, []) == []
+
+
+def _within_a_minute(function):
+    """A thread of its own, so that a hang is a failure and not a hang."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert outcome, "hangs"
+    if outcome[0][1] is not None:
+        raise outcome[0][1]
+
+
+def test_rows_kept_by_many_threads_at_once_stay_together():
+    kept = Kept()
+    wrong = []
+
+    def work(k):
+        random = np.random.default_rng(k)
+        for _ in range(200):
+            index = np.unique(random.integers(0, 500, 20))
+            kept.add(index, np.column_stack([index, index]).astype(float))
+            wrong.extend(kept.at(index)[:, 0] != index)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not any(wrong)
