@@ -16,6 +16,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -558,7 +559,9 @@ def _refuse_no_parquet(place: Path, part: str) -> None:
 def damage(part: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:
+    except DensDiffError:
+        raise
+    except Exception as error:  # readers of damaged bytes raise whatever they met
         raise InputError(f"{part} is damaged: {reason(error)}") from error
 
 
@@ -578,7 +581,8 @@ def array_header(place: Path, name: str) -> ArrayHeader:
     """Of a file that holds plain numbers, all of them."""
     if not place.stat().st_size:
         raise InputError(f"{name} is empty")
-    with place.open("rb") as file:
+    with damage(name), place.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python's parser about a damaged header, of NumPy about an old one
         if not file.read(6).startswith(b"\x93NUMPY"):
             raise InputError(f"{name} is not a NumPy file; save it by numpy.save")
         file.seek(0)
@@ -594,10 +598,17 @@ def array_header(place: Path, name: str) -> ArrayHeader:
     return found
 
 
+def loaded(place: Path, mmap_mode: Any = None) -> npt.NDArray[Any]:
+    """The array of a .npy file whose header was looked at."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as of its header
+        return np.asanyarray(np.load(place, mmap_mode=mmap_mode, allow_pickle=False))
+
+
 def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any]:
     needed = array_header(place, name).needed
     _refuse_large(needed, name)
-    array: npt.NDArray[Any] = np.load(place, allow_pickle=False)
+    array = loaded(place)
     if not array.ndim:
         raise InputError(f"{name} holds a single number; rows are needed")
     if columns is None or array.ndim > 2:

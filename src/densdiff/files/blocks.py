@@ -73,7 +73,7 @@ def opened(
         found = None if os.fspath(path) == "-" else _large(Path(path), files.named(path), options)
     except DensDiffError:
         raise
-    except OSError:
+    except Exception:  # readers of damaged bytes raise whatever they met
         found = None  # reading it whole says why it cannot be
     return found or files.table(path, columns=columns, sep=sep, decimal=decimal, header=header)
 
@@ -106,7 +106,7 @@ def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
 
 
 def _array(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
-    array = np.load(place, allow_pickle=False, mmap_mode="r")
+    array = files.loaded(place, mmap_mode="r")
     array = array[:, None] if array.ndim == 1 else array
     names = [f"x{j}" for j in range(array.shape[1])]
     files.refuse_absent(columns, names, name)
