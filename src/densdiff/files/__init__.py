@@ -535,11 +535,17 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
-            tables.append(file.read(columns=columns).select(about.names))
+            tables.append(sound(file.read(columns=columns).select(about.names)))
     try:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
+
+
+def sound(table: Any) -> Any:
+    """A table after a look at what its file only claims: that text is UTF-8, that codes have a level."""
+    table.validate(full=True)
+    return table
 
 
 def _refuse_no_parquet(place: Path, part: str) -> None:

@@ -100,7 +100,7 @@ def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
         for place in parts:
             with files.damage(files.named(place)), files.pyarrow("parquet").ParquetFile(place) as file:
                 for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
-                    yield files.pyarrow().Table.from_batches([batch]).select(wanted)
+                    yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
 
     return FileBlocks(name, sum(about.rows), read)
 
@@ -199,6 +199,7 @@ def _json(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
             reader = json.open_json(stream, json.ReadOptions(block_size=_TEXT_BLOCK))
             files.refuse_absent(asked or columns, reader.schema.names, name)
             for batch in reader:
-                yield files.pyarrow().Table.from_batches([batch]).select(asked or columns or reader.schema.names)
+                whole = files.pyarrow().Table.from_batches([batch])
+                yield files.sound(whole.select(asked or columns or reader.schema.names))
 
     return FileBlocks(name, None, read)
