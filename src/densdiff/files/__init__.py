@@ -434,7 +434,7 @@ def _refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
-    _refuse_depth(data, name)
+    refuse_json(data, name)
     try:
         found = pyarrow("json").read_json(pyarrow().BufferReader(data))
     except pyarrow().ArrowInvalid:
@@ -444,6 +444,17 @@ def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
         raise InputError(f"{name} has no columns")
     refuse_absent(columns, found.column_names, name)
     return found if columns is None else found.select(columns)
+
+
+def refuse_json(data: bytes, name: str, before: int = 0) -> None:
+    """What would take the process down in pyarrow's parser; ``before`` counts the lines before these.
+
+    Values nested too deep exhaust the stack, and a block of rows that are all null is no table to it.
+    """
+    _refuse_depth(data, name)
+    if null := re.search(rb"(?:\A|[\r\n])[ \t]*null", data):
+        line = before + _line(data, null.end())
+        raise InputError(f"line {line} of {name} is not a JSON object; one object a line is needed")
 
 
 def _refuse_depth(data: bytes, name: str) -> None:

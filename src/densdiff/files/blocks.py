@@ -121,13 +121,13 @@ def _array(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
 
 
 def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
-    opener = gzip.open if place.suffix.lower() == ".gz" else open
-    with opener(place, "rb") as stream:
+    with _opened(place) as stream:
         head = stream.read(_HEAD)
     head = head[: head.rfind(b"\n") + 1] or head  # whole lines, so that no character is cut
     files.refuse_foreign(head, name)
     first = re.findall(rb"\A\s*(\S)", head.removeprefix(codecs.BOM_UTF8))
-    if first == [b"{"] or Path(place.stem if opener is gzip.open else place).suffix.lower() in (".jsonl", ".ndjson"):
+    inner = Path(place.stem) if place.suffix.lower() == ".gz" else place
+    if first == [b"{"] or inner.suffix.lower() in (".jsonl", ".ndjson"):
         return _json(place, name, options.columns)
     return _csv(place, name, head.removeprefix(codecs.BOM_UTF8), options)
 
@@ -153,6 +153,10 @@ def _csv(place: Path, name: str, head: bytes, options: files.Options) -> FileBlo
         return {field.name: pa.float64() if field.type in whole else field.type for field in schema}
 
     return FileBlocks(name, None, read)
+
+
+def _opened(place: Path) -> Any:
+    return gzip.open(place) if place.suffix.lower() == ".gz" else place.open("rb")
 
 
 def _decoded(place: Path) -> Any:
@@ -193,6 +197,15 @@ def _json(place: Path, name: str, columns: list[str] | None) -> FileBlocks:
     json = files.pyarrow("json")
     if not hasattr(json, "open_json"):
         raise InputError(f"{name} is too large to be read whole; save it as Parquet")
+
+    with _opened(place) as stream:
+        lines = 0
+        while part := stream.read(_TEXT_BLOCK):
+            part += stream.readline(_TEXT_BLOCK)
+            if not part.endswith(b"\n") and len(part) > _TEXT_BLOCK and stream.read(1):
+                raise InputError(f"{name} has a line longer than {_TEXT_BLOCK >> 20} MiB; save it as Parquet")
+            files.refuse_json(part, name, lines)
+            lines += part.count(b"\n")
 
     def read(asked: list[str] | None) -> Iterator[Any]:
         with _decoded(place) as stream:
