@@ -35,11 +35,16 @@ TESTS = {  # the quickest that cover a module
     "ridge": ["test_ridge.py", "test_golden.py"],
     "selection": ["test_selection.py"],
     "scaling": ["test_scaling.py"],
-    "kernel": ["test_kernel.py", "test_blocks.py"],
+    "kernel": [
+        "test_kernel.py",
+        "test_blocks.py",
+        "test_mixed.py::test_factors_are_products_and_sums_over_levels",
+        "test_mixed.py::test_embedded_rows_are_apart_as_the_kernel_says",
+    ],
     "resample": ["test_resample.py"],
     "simplex": ["test_simplex.py"],
     "spectral": ["test_spectral.py"],
-    "grid": ["test_spectral.py"],
+    "grid": ["test_grid.py", "test_spectral.py"],
     "pairs": ["test_pairs.py"],
 }
 SECONDS = 120  # of processor time for one mutant
