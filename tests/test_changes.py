@@ -762,3 +762,9 @@ def test_dependence_that_was_assumed_is_told():
     assert 0.5 <= detect_changes(noise(0, 200), random_state=0).dependence < 1
     wide = detect_changes(noise(0, 2000), window=100, random_state=0)
     assert wide.dependence >= 0.9  # the promise of DESIGN 1.8 reaches that far
+
+
+@pytest.mark.parametrize("model", [dd.KDEDifference(), dd.KLIEP()])
+def test_searching_a_model_in_every_window_is_for_lsdd(model):
+    with pytest.raises(InputError, match=f"tuning='window' is for LSDD; {type(model).__name__} has one width"):
+        dd.detect_changes(np.random.default_rng(0).normal(size=200), window=20, tuning="window", model=model)
