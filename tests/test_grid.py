@@ -19,3 +19,17 @@ def test_an_axis_that_is_cut_keeps_its_middle():
     assert axis.cut
     assert axis.length == 10.0
     np.testing.assert_array_equal(axis.apply(np.array([40.0, 35.0])), [5.0, 0.0])
+
+
+def test_coarsening_is_spreading_on_the_coarse_nodes_and_reaches_no_further_than_it_must():
+    counts = np.random.default_rng(0).random((2, 7))
+    found = grid.coarsen(grid.Grid(0.5, (-3,), counts))
+    half = len(grid._TWO_SCALE) // 2
+    nodes = range(-20, 20)
+    fine = {-3 + j: counts[:, j] for j in range(7)}
+    plain = {k: sum(w * fine.get(2 * k + j - half, 0.0) for j, w in enumerate(grid._TWO_SCALE)) for k in nodes}
+    reached = [k for k in nodes if np.any(plain[k])]
+    assert found.start == (reached[0],)
+    assert found.counts.shape == (2, len(reached))
+    np.testing.assert_allclose(found.counts, np.column_stack([plain[k] for k in reached]), rtol=1e-14)
+    assert found.spacing == 1.0
