@@ -31,7 +31,7 @@ demo: $(DEMO)  ## install, compare two built-in tables, write demo-report.html
 test: $(DEV) $(BROWSER)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal $(ARGS)
 
-# Deprecations of old packages among themselves are not ours, and scikit-learn's own checks change with its version; ARGS="-n 0" for one process.
+# Deprecations of old packages among themselves are not ours; scikit-learn's own checks change with its version.
 test-oldest: $(OLDEST)/.made  ## run the tests with the oldest versions of what the package needs
 	MPLBACKEND=Agg $(OLDEST)/bin/python -m pytest -n auto --maxprocesses=4 --dist=worksteal tests \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -k "not own_checks and not command_is_light" \
