@@ -10,11 +10,16 @@ BASE := $(VENV)/.made
 DEMO := $(VENV)/.installed-demo
 DEV := $(VENV)/.installed-dev
 BROWSER := $(VENV)/.looked-for-a-browser
+COVERAGE := $(VENV)/.installed-coverage
+LOCK := requirements-dev.lock
+# Environments of their own, with the oldest versions that pyproject.toml allows and with the newest that there are.
+OLDEST := .venv-oldest
+NEWEST := .venv-newest
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test check format bench calibrate paper paper-quick clean
+.PHONY: help demo test test-oldest check format bench calibrate fuzz coverage mutants lock paper paper-quick clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -25,6 +30,12 @@ demo: $(DEMO)  ## install, compare two built-in tables, write demo-report.html
 # A picture in a test must not need a screen. One worker for each core, at most 4: each collects all tests by itself.
 test: $(DEV) $(BROWSER)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal $(ARGS)
+
+# Deprecations of old packages among themselves are not ours; scikit-learn's own checks change with its version.
+test-oldest: $(OLDEST)/.made  ## run the tests with the oldest versions of what the package needs
+	MPLBACKEND=Agg $(OLDEST)/bin/python -m pytest -n auto --maxprocesses=4 --dist=worksteal tests \
+		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -k "not own_checks and not command_is_light" \
+		--ignore-glob="tests/test_paper*" --ignore=tests/test_scikit_learn.py --ignore=tests/calibration $(ARGS)
 
 check: $(DEV)  ## formatting, lint, types and the direction of imports
 	$(PY) -m ruff format --check .
@@ -42,6 +53,25 @@ bench: $(DEV)  ## measure against every peer and write benchmarks/results.md, AR
 calibrate: $(DEV)  ## run the statistical simulations in full and write docs/calibration.md; ARGS=--quick for a look
 	$(PY) -m tests.calibration $(ARGS)
 
+fuzz: $(DEV)  ## damaged files to readers and saved states for ten minutes, ARGS="--minutes 1 state" for less
+	$(PY) -m tests.fuzz $(ARGS)
+
+coverage: $(COVERAGE)  ## branch coverage of core, engines, estimators and questions, at least 97 %; on one core
+	MPLBACKEND=Agg $(PY) -m coverage run -m pytest -n 0 -q $(ARGS)
+	$(PY) -m coverage combine -q
+	$(PY) -m coverage report
+
+mutants: $(DEV)  ## change lines of core and see whether its tests notice, ARGS="ridge --most 0" for all of a module
+	$(PY) -m tests.mutation $(ARGS)
+
+lock:  ## write the versions of a fresh installation into requirements-dev.lock
+	rm -rf $(NEWEST)
+	$(PYTHON) -m venv $(NEWEST)
+	$(NEWEST)/bin/python -m pip -q install --upgrade "pip>=25.1"
+	$(NEWEST)/bin/python -m pip -q install -e ".[all]" --group dev
+	$(NEWEST)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools >$(LOCK)
+	rm -rf $(NEWEST)
+
 paper: $(DEV)  ## reproduce the paper in full into paper-out, DATA=folder for its data sets; some hours
 	$(VENV)/bin/densdiff paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
 
@@ -49,7 +79,7 @@ paper-quick: $(DEV)  ## the same with few runs, in minutes
 	$(VENV)/bin/densdiff paper --out paper-quick-out --runs 4 $(if $(DATA),--data $(DATA)) $(ARGS)
 
 clean:  ## remove .venv, caches, builds and the demo's output
-	rm -rf .venv build dist demo-report.html paper-out paper-quick-out
+	rm -rf $(VENV) $(OLDEST) $(NEWEST) build dist demo-report.html paper-out paper-quick-out fuzz-out .coverage .coverage.*
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -72,7 +102,23 @@ $(BROWSER): | $(BASE)
 		>/dev/null 2>&1 || true
 	@touch $@
 
-$(DEV): pyproject.toml | $(BASE)
+# Another Python or platform may lack a locked version.
+$(DEV): pyproject.toml $(LOCK) | $(BASE)
 	@echo "Installing densdiff[all] and the development tools into $(VENV) ..."
-	@$(PIP) install -e ".[all]" --group dev
+	@$(PIP) install -e ".[all]" --group dev -c $(LOCK) || \
+		{ echo "Not all versions of $(LOCK) can be had; taking others."; $(PIP) install -e ".[all]" --group dev; }
 	@touch $@
+
+$(COVERAGE): $(DEV)
+	@$(PIP) install --group coverage
+	@touch $@
+
+$(OLDEST)/.made: pyproject.toml | $(BASE)
+	rm -rf $(OLDEST)
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip -q install --upgrade "pip>=25.1"
+	$(OLDEST)/bin/python -c 'import tomllib; about = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		every = sum(about["optional-dependencies"].values(), about["dependencies"]); \
+		print(*(one.replace(">=", "==") for one in every if ">=" in one), sep="\n")' >$(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip -q install -e ".[cli,plot,fast]" --group test -c $(OLDEST)/oldest.txt
+	touch $@

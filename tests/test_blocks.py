@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from densdiff.core.kernel import Categories
 from densdiff.engines import blocks
 from tests import oracle
 
@@ -65,3 +66,20 @@ def test_evaluation_in_blocks_is_one_product(shape, count):
     )
     found = blocks.evaluate(points, centers, coefficients, 0.7, direct=True)
     np.testing.assert_allclose(found, oracle.psi(points, centers, 0.7) @ coefficients, rtol=1e-10, atol=1e-13)
+
+
+@pytest.mark.parametrize("apart", [None, np.array([0.7])])
+def test_mean_features_of_all_sigmas_come_from_one_pass_in_any_order_of_sigmas(apart):
+    rows, _, _, centers = case(3, 50, 1)
+    categories = None
+    if apart is not None:
+        rows[:, -1], centers[:, -1] = np.arange(50) % 3, np.arange(11) % 3
+        categories = Categories(np.array([3]), apart=apart)
+    sigmas = np.array([0.5, 2.0, 1.0])
+    found = blocks.means_at(rows, centers, sigmas, direct=True, categories=categories)
+    for mean, sigma in zip(found, sigmas, strict=True):
+        inner, at = (part if apart is None else part[:, :-1] for part in (rows, centers))
+        psi = oracle.psi(inner, at, sigma)
+        if apart is not None:
+            psi = psi * np.where(rows[:, -1:] == centers[:, -1], 1.0, np.exp(-0.35 / sigma**2))
+        np.testing.assert_allclose(mean, psi.mean(axis=0), rtol=1e-12)

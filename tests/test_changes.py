@@ -775,3 +775,9 @@ def test_the_largest_doubles_are_ordinary_samples():
     """Their range is beyond doubles; a warning of NumPy would be an error here."""
     rows = np.tile([1.7e308, -1.7e308], 60)
     assert detect_changes(rows, random_state=0).changes.tolist() == []
+
+
+@pytest.mark.parametrize("model", [dd.KDEDifference(), dd.KLIEP()])
+def test_searching_a_model_in_every_window_is_for_lsdd(model):
+    with pytest.raises(InputError, match=f"tuning='window' is for LSDD; {type(model).__name__} has one width"):
+        dd.detect_changes(np.random.default_rng(0).normal(size=200), window=20, tuning="window", model=model)

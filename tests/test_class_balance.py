@@ -1090,3 +1090,10 @@ def test_methods_are_those_of_the_classifier():
     model = dd.PriorShiftClassifier(SVC())
     assert hasattr(model, "predict_proba") == hasattr(SVC(), "predict_proba")
     assert hasattr(model, "decision_function")
+
+
+def test_labels_that_are_numbers_of_rows_are_asked_about():
+    with pytest.raises(
+        dd.InputError, match=r"each class needs at least 2; y holds 30 distinct values in 30 rows: are they"
+    ):
+        dd.ClassBalance().fit(np.random.default_rng(0).normal(size=(30, 2)), np.arange(30))

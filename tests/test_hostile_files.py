@@ -15,6 +15,7 @@ import sklearn
 
 from densdiff import checks, files
 from densdiff.errors import InputError
+from densdiff.files import blocks
 
 ESCAPES = '"\x1b[31mred\nline\u202e"'
 
@@ -334,3 +335,26 @@ def test_a_line_longer_than_a_block_is_named_and_not_called_no_row(before, put):
     line = 2 + before.count("\n")
     with pytest.raises(InputError, match=rf"^line {line} of B\.csv has 5242883 bytes; at most a mebibyte is read"):
         files.table(path)
+
+
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+@pytest.mark.parametrize("large", [False, True])
+def test_json_that_would_take_the_parser_down_is_refused_before(large, ending, put):
+    def said(text):
+        data = text.encode()
+        path = put(gzip.compress(data) if ending.endswith("gz") else data, f"B{ending}")
+        with sklearn.config_context(working_memory=1e-5 if large else 64), pytest.raises(InputError) as caught:
+            blocks.opened(path) if large else files.table(path)
+        return str(caught.value)
+
+    name = f"B{ending}"
+    rows = '{"a": 1}\n' * 3
+    assert said(f"{rows} null\n") == f"line 4 of {name} is not a JSON object; one object a line is needed"
+    assert said(f"{rows}\r\rnull{rows}").startswith("line 4")
+    assert said(rows + '{"a": ' + 101 * "[" + 101 * "]" + "}\n").startswith(f"{name} nests values more than 100 deep")
+
+
+def test_a_line_of_json_longer_than_a_block_is_refused(put):
+    path = put('{"a": "' + (1 << 24) * "x" + '"}\n', "B.jsonl")
+    with sklearn.config_context(working_memory=1), pytest.raises(InputError, match="a line longer than 8 MiB"):
+        blocks.opened(path)

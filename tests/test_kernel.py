@@ -114,3 +114,30 @@ def test_ladder_covers_the_width_of_clusters_and_their_gap():
     assert np.abs(np.log2(ladder / 1.0)).min() < 0.5
     assert np.abs(np.log2(ladder / 1e9)).min() < 1.5
     assert len(ladder) < 40
+
+
+def test_with_few_columns_the_expansion_gains_nothing():
+    assert kernel.needs_direct_differences(radius=10.0, sigma=1.0, d=3)
+    assert not kernel.needs_direct_differences(radius=10.0, sigma=1.0, d=4)
+
+
+def test_the_radius_is_the_largest_distance_from_the_origin():
+    assert kernel.radius(np.array([[3.0, 4.0]]), np.array([[1.0, 1.0], [0.0, -2.0]])) == 5.0
+    assert kernel.radius(np.empty((0, 2))) == 0.0
+    assert kernel.radius(np.array([[1e200, 0.0]])) == np.inf
+
+
+def test_one_exp_serves_a_ladder_until_squaring_would_lose_digits():
+    assert kernel._squarings(3.0 * ROOT ** -np.arange(15.0)) == [0, *[1] * 12, 0, 1]
+    assert kernel._squarings(np.array([4.0, 2.0, 1.9, 1.9 / ROOT])) == [0, 2, 0, 1]
+
+
+def test_the_median_distance_is_over_all_pairs_of_rows_that_differ():
+    assert kernel.median_distance(np.array([[0.0], [1.0], [3.0]])) == 2.0
+    assert kernel.median_distance(np.array([[0.0], [0.0], [0.0], [4.0]])) == 4.0
+    assert kernel.median_distance(np.zeros((3, 2))) == 1.0
+
+
+def test_a_run_of_sigmas_spans_a_factor_of_256_from_its_first():
+    found = [run.tolist() for run in kernel.runs_of(np.array([512.0, 2.0, 1.0, 0.5, 1e-9]))]
+    assert found == [[0, 1], [2, 3], [4]]

@@ -76,3 +76,98 @@ def test_null_distribution_equals_that_of_permuted_rows():
     assert abs(by_counts.mean() - by_rows.mean()) < 4 * spread
     high = np.quantile(by_rows, 0.9)
     assert abs((by_counts > high).mean() - 0.1) < 4 * np.sqrt(0.09 / 1000 + 0.09 / 4000)
+
+
+def test_pvalues_count_the_data_and_every_tie():
+    null = np.array([0.1, 0.5, 0.5 - 1e-12, 0.9])
+    assert resample.pvalue(0.5, null) == 4 / 5
+    assert resample.pvalue(1.0, null) == 1 / 5
+    assert resample.pvalue(-np.inf, null) == 1.0
+    assert resample.share_at_least(np.array([0.5, 0.1, 0.5, 0.9])) == 3 / 4
+    assert resample.share_at_least(np.array([-np.inf, 0.1, 0.2])) == 1.0
+
+
+def test_holm_multiplies_by_the_tests_that_are_left():
+    np.testing.assert_allclose(resample.holm(np.array([0.3, 0.01, 0.02, 0.5])), [0.6, 0.04, 0.06, 0.6])
+    np.testing.assert_array_equal(resample.holm(np.array([0.9, 0.8])), [1.0, 1.0])
+
+
+def stepped(values):
+    """Westfall and Young as written: the largest of the tests that are left, one after the other."""
+    roots = np.cbrt(values)
+    scores = (roots - roots.mean(axis=0)) / roots.std(axis=0)
+    left, found, least = list(range(values.shape[1])), {}, 0.0
+    while left:
+        j = max(left, key=lambda column: scores[0, column])
+        reached = sum(max(row[column] for column in left) >= scores[0, j] - 1e-9 for row in scores[1:])
+        least = max(least, (1 + reached) / len(scores))
+        found[j] = least
+        left.remove(j)
+    return [found[j] for j in range(values.shape[1])]
+
+
+def test_stepping_down_is_as_written_and_flat_tests_find_nothing():
+    random = np.random.default_rng(3)
+    values = random.chisquare(3, size=(60, 4)) * [1.0, 10.0, 0.1, 5.0]
+    values[0] *= [4.0, 1.0, 2.0, 3.0]
+    np.testing.assert_allclose(resample.step_down(values), stepped(values))
+    flat = np.column_stack([values, np.full(60, 7.0)])
+    np.testing.assert_allclose(resample.step_down(flat), [*stepped(values), 1.0])
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-9, 1e9])
+def test_the_largest_standardized_statistic_is_on_the_scale_of_the_datas_own(scale):
+    table = scale * np.random.default_rng(4).normal(size=(50, 3)) * [1.0, 20.0, 300.0]
+    table[0, 1] = scale * 70.0
+    table = np.column_stack([table, np.full(50, scale)])  # one that never varies takes no part
+    scores = (table - table.mean(axis=0))[:, :3] / table.std(axis=0)[:3]
+    values, best = resample.largest_standardized(table)
+    assert best == 1
+    assert values[0] == table[0, 1]
+    np.testing.assert_allclose(
+        (values - values[0]) / table[:, 1].std(), scores.max(axis=1) - scores[0, 1], rtol=1e-9, atol=1e-9
+    )
+    among = resample.largest_standardized(table[:, [0, 2, 1]], own=2)
+    assert among[1] == scores[0, [0, 2]].argmax()
+    single = resample.largest_standardized(table[:, 3:])
+    assert (single[0].tolist(), single[1]) == (table[:, 3].tolist(), 0)
+    still = resample.largest_standardized(np.full((5, 2), scale))
+    assert (still[0].tolist(), still[1]) == ([scale] * 5, 0)
+
+
+def test_counts_of_two_parts_are_those_of_the_whole():
+    random = np.random.default_rng(5)
+    flat = random.integers(0, 40, size=60)
+    for size in (40, 4000):  # counted by a table, and by sorting
+        whole = resample.CellCounts.of(flat, size)
+        merged = resample.CellCounts.of(flat[:25], size).merged(resample.CellCounts.of(flat[25:], size))
+        for found in (whole, merged):
+            np.testing.assert_array_equal(found.cells, np.unique(flat))
+            np.testing.assert_array_equal(found.counts, np.unique(flat, return_counts=True)[1])
+
+
+def test_relabellings_keep_the_rows_of_each_block_and_all_are_listed_once():
+    is_x, blocks = np.array([1, 1, 0, 0, 1, 0, 0], dtype=bool), np.array([0, 1, 0, 1, 1, 0, 1])
+    every = resample.every_relabelling(is_x, blocks)
+    assert len(every) == len(set(map(tuple, every.tolist()))) == resample.partitions(is_x, blocks) == 3 * 6
+    np.testing.assert_array_equal(every[0], is_x)
+    drawn = np.vstack(list(resample.relabellings(is_x, blocks, 500, np.random.default_rng(6))))
+    for rows in (every, drawn):
+        assert all((rows[:, blocks == g].sum(axis=1) == is_x[blocks == g].sum()).all() for g in (0, 1))
+    assert len(drawn) == 500
+    assert set(map(tuple, drawn.tolist())) == set(map(tuple, every.tolist()))
+    assert resample.partitions(is_x, None) == len(resample.every_relabelling(is_x, None)) == 35
+
+
+@pytest.mark.parametrize("weights", [np.full(6, 0.5), np.array([1.0, 0.5, 0.25, 0.125, 0.1, 0.05])])
+def test_the_tail_of_a_mixture_is_that_of_simulated_ones(weights):
+    drawn = np.random.default_rng(7).chisquare(1, size=(200_000, 6)) @ weights
+    for value in (0.5, 2.0, 6.0):
+        share = (drawn >= value).mean()
+        assert abs(resample.mixture_tail(value, weights) - share) < 5 * np.sqrt(share * (1 - share) / 200_000)
+    far = [resample.mixture_tail(value, weights) for value in np.geomspace(1.0, 1e8, 40)]
+    assert (np.diff(far) <= 0).all()  # a sine that turns faster than the rule steps gave 1e-2 here
+    assert far[-1] == 1e-9
+    assert resample.mixture_tail(1.0, -weights) == 1e-9
+    assert resample.mixture_tail(0.0, np.zeros(2)) == 1.0
+    assert resample.mixture_tail(1.0, np.zeros(2)) == 1e-9

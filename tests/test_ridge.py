@@ -130,3 +130,13 @@ def test_an_indefinite_matrix_is_a_numerical_error_that_names_lam():
     assert isinstance(caught.value, DensDiffError)
     with pytest.raises(NumericalError, match=r"lam = 0\.5.*larger lam"):
         ridge.coefficients(indefinite, 0.5, np.ones(3))
+
+
+def test_forms_of_a_curve_are_the_plain_sums_for_any_factors():
+    values, mean_x, mean_y, spread_x, spread_y = np.random.default_rng(1).random((5, 4))
+    spectrum = ridge.Spectrum(values, mean_x, mean_y, spread_x, spread_y, 0.9, 0.8)
+    found = spectrum.forms(2.0, -3.0, 0.5)
+    a, mean = 1 / (values + 0.5), 2 * mean_x - 3 * mean_y
+    assert found.plain == pytest.approx((a * mean**2).sum())
+    assert found.lam_term == pytest.approx(0.5 * (a**2 * mean**2).sum())
+    assert found.correction == pytest.approx(((4 * spread_x + 9 * spread_y) * (a + 0.5 * a**2)).sum())

@@ -106,3 +106,59 @@ def test_from_log_saturates_and_says_so(log_factor, size):
     assert scaling.saturates(-1.0, log_factor)
     assert not scaling.saturates(0.0, log_factor)
     assert not scaling.saturates(1.0, log_factor / 10)
+
+
+def test_one_column_that_varies_is_kept_alone_and_constants_alone_are_all_kept():
+    x, y = np.array([[1.0, 2.0, 3.0], [1.0, 4.0, 3.0]]), np.array([[1.0, 5.0, 3.0]])
+    np.testing.assert_array_equal(pooled(x, y).keep, [1])
+    np.testing.assert_array_equal(pooled(x[:1], x[:1]).keep, [0, 1, 2])
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_frame_takes_off_the_middle_and_a_power_of_two_above_half_the_range(standardize):
+    x = np.array([[-1.0, 1e9 - 4.0], [9.0, 1e9 + 60.0]])
+    found = pooled(x, x[::-1] - [0.0, 3.0], standardize)
+    framed = np.ldexp(x - found.shift, -found.exponent)
+    assert (np.abs(framed) <= 1.0).all()
+    assert (np.abs(framed).max(axis=0) >= [0.5 if standardize else 0.0, 0.5]).all()
+    assert (np.abs(found.mean) <= 1.0).all()  # an offset of 1e9 is gone before anything is summed
+
+
+def test_one_weight_for_all_rows_is_the_same_as_equal_weights(draw):
+    x, y = draw(5, n=31, m=20, d=3)
+    even = [np.broadcast_to(1 / len(rows), len(rows)) for rows in (x, y)]
+    found, inner_x, _ = scaling.pooled_scaling(x, y, *even, True)
+    np.testing.assert_allclose(inner_x, pooled(x, y).apply(x), atol=1e-14)
+    np.testing.assert_allclose(found.deviation, pooled(x, y).deviation, rtol=1e-14)
+
+
+def moments(rows, shift, exponent):
+    """What is known of a sample after a pass over its rows, in a frame of its own."""
+    framed = np.ldexp(rows - shift, -exponent)
+    ends = rows.min(axis=0), rows.max(axis=0)
+    return scaling.Moments(len(rows), *ends, shift, exponent, framed.mean(axis=0), framed.var(axis=0))
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("codes", [None, np.array([False, True, False])])
+def test_the_scaling_of_moments_is_that_of_the_rows(draw, standardize, codes):
+    x, y = draw(6, n=33, m=50, d=3)
+    x[:, 1], y[:, 1] = np.arange(33) % 3, np.arange(50) % 4
+    x, y = x * [1.0, 1.0, 1e3] + [5.0, 0.0, -70.0], y * [1.0, 1.0, 1e3] + [5.0, 0.0, -70.0]
+    expected = scaling.pooled_scaling(x, y, equal(x), equal(y), standardize, codes)[0]
+    frames = (np.array([4.0, 0.5, 9.0]), np.array([1, 0, 5])), (np.array([7.0, 0.0, -3.0]), np.array([-2, 3, 12]))
+    known = [moments(rows, *frame) for rows, frame in zip((x, y), frames, strict=True)]
+    found = scaling.scaling_of_moments(*known, standardize, codes)
+    for name in ("keep", "shift", "exponent", "sigma_unit"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    np.testing.assert_allclose(found.mean, expected.mean, atol=1e-13)
+    np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-12)
+    single = [each.column(2) for each in known]
+    alone = scaling.scaling_of_moments(*single, True)
+    np.testing.assert_allclose(alone.deviation, pooled(x[:, 2:], y[:, 2:]).deviation, rtol=1e-12)
+
+
+def test_moments_of_one_constant_have_a_scale():
+    known = moments(np.full((3, 2), 0.1), np.zeros(2), np.zeros(2, dtype=int))
+    found = scaling.scaling_of_moments(known, known, True)
+    np.testing.assert_array_equal(found.deviation, 1.0)  # rounding must not become a scale

@@ -113,3 +113,17 @@ def test_standard_error_counts_one_partition_only():
     np.testing.assert_allclose(selection.standard_errors(scores, 5), expected)
     repeated = selection.standard_errors(np.tile(scores, 4), 5)
     assert (repeated > 0.8 * expected).all()
+
+
+@given(start=st.integers(0, 400), count=st.integers(0, 90), n=st.integers(400, 500))
+def test_groups_of_some_rows_are_those_of_all_rows(start, count, n):
+    pattern = np.array([0, 1, 2, 2, 0, 1, 1, 2, 0, 0])
+    dealt = selection.Dealt(pattern, n)
+    whole = np.tile(pattern, 50)
+    np.testing.assert_array_equal(dealt.part(start, count), whole[start : start + count])
+    np.testing.assert_array_equal(dealt.counts(), np.bincount(whole[:n]))
+    assert len(dealt) == n
+
+
+def test_one_fold_has_no_standard_error():
+    np.testing.assert_array_equal(selection.standard_errors(np.array([[1.0], [2.0]]), 1), 0.0)

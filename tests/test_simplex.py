@@ -292,3 +292,10 @@ def test_noise_is_the_covariance_of_what_is_left():
     np.testing.assert_allclose(np.cov((left @ found.tangent).T), found.noise(p), rtol=0.05, atol=0.02 * 0.03)
     np.testing.assert_allclose(found.tangent.T @ found.tangent, np.eye(2), atol=1e-14)
     np.testing.assert_allclose(found.tangent.sum(axis=0), 0, atol=1e-14)
+
+
+def test_noise_in_fewer_directions_than_there_are_shares_has_a_floor_in_the_others():
+    direction = Moments(np.eye(3), np.zeros(3), np.zeros((3, 3, 3)), np.eye(3)).tangent[:, 0]
+    flat = Moments(np.eye(3), np.zeros(3), np.zeros((3, 3, 3)), 7.0 * np.outer(direction, direction))
+    spread = np.linalg.eigvalsh(flat.noise(np.full(3, 1 / 3)))
+    np.testing.assert_allclose(spread, [7e-12, 7.0], rtol=1e-3)  # 1e-12 of the trace, which is 7

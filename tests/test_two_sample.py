@@ -1020,3 +1020,34 @@ def test_the_limit_asked_for_is_given_for_one_column_of_many_rows(draw, monkeypa
     monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
     x, y = draw(32, 60, 50, 1)
     assert dd.two_sample_test(x, y, null="asymptotic", n_permutations=99, random_state=0).null == "asymptotic"
+
+
+@pytest.mark.parametrize("n_centers", [300, 3])
+def test_the_test_by_kliep_is_that_of_a_fit_to_every_partition(n_centers):
+    rows = np.random.default_rng(5).normal(size=(9, 2)) + np.repeat([0.0, 1.5], [5, 4])[:, None]
+    model = dd.KLIEP(sigma=0.9, n_centers=n_centers, folds=4, standardize=False, random_state=0)
+    found = dd.two_sample_test(rows[:5], rows[5:], model=model, n_permutations=200, random_state=0)
+    divergences = []
+    for chosen in itertools.combinations(range(9), 5):
+        others = [i for i in range(9) if i not in chosen]
+        divergences.append(model.fit(rows[list(chosen)], rows[others]).kl_divergence_)
+    assert found.statistic == pytest.approx(divergences[0], abs=1e-5)  # gaps of the two fits
+    near = np.sum(np.array(divergences) >= divergences[0] - 1e-4), np.sum(np.array(divergences) > divergences[0] + 1e-4)
+    assert near[1] <= found.pvalue * len(divergences) <= near[0] + 1e-9
+    assert found.lam is None
+
+
+@pytest.mark.parametrize("tuning", ["aggregate", "pooled", "refit"])
+def test_kliep_finds_a_shift_with_every_tuning(draw, tuning):
+    x, y = draw(7, 40, 30, 1)
+    found = dd.two_sample_test(x, y + 1.0, model=dd.KLIEP(random_state=0), tuning=tuning, n_permutations=39)
+    assert found.pvalue == 1 / 40
+    assert found.tuning.startswith(tuning)
+
+
+def test_refitting_more_rows_than_pair_distances_fit_is_refused(draw, monkeypatch):
+    monkeypatch.setattr(testing, "_REFIT_ROWS", 50)
+    with pytest.raises(
+        dd.InputError, match=r"tuning='refit' of 67 rows needs their pair distances in memory, at most 50"
+    ):
+        dd.two_sample_test(*draw(0), tuning="refit", n_permutations=19)

@@ -191,7 +191,10 @@ def _records(
 def _separator(line: str, names: Sequence[str], header: bool) -> str:
     """The one with which the first line has the columns of the reference."""
     for sep in ",;\t|":
-        fields = next(csv.reader([line], delimiter=sep), [])
+        try:
+            fields = next(csv.reader([line], delimiter=sep), [])
+        except csv.Error:  # reading the line says why
+            continue
         if set(names) <= set(fields) if header else len(fields) == len(names):
             return sep
     return ","

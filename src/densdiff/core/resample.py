@@ -233,6 +233,8 @@ def mixture_tail(value: float, weights: FloatArray) -> float:
         return 1.0 if value <= 0 else _LEAST_TAIL
     scale = np.abs(weights).sum()
     weights, value = weights / scale, value / scale
+    if _log_tail_bound(value, weights) < np.log(_LEAST_TAIL):
+        return _LEAST_TAIL  # there the sine turns faster than the rule steps
     u = np.geomspace(1e-7, _last_frequency(weights), 200_001 if len(weights) < 30 else 20_001)
     angle, log_size = -0.5 * value * u, np.zeros_like(u)
     for weight in weights:
@@ -242,6 +244,15 @@ def mixture_tail(value: float, weights: FloatArray) -> float:
     inner = 0.5 * (weights.sum() - value) * u[0]  # the integral below the first u, where the sine is its argument
     total = inner + np.log(u[1] / u[0]) * (integrand.sum() - 0.5 * (integrand[0] + integrand[-1]))
     return float(np.clip(0.5 + total / np.pi, _LEAST_TAIL, 1.0))
+
+
+def _log_tail_bound(value: float, weights: FloatArray) -> float:
+    """Of the logarithm of the tail, from above (Chernoff), at a few exponents."""
+    widest = float(weights.max())
+    if widest <= 0:
+        return -np.inf if value > 0 else 0.0
+    exponents = np.array([0.5, 0.8, 0.95]) / (2.0 * widest)
+    return float((-0.5 * np.log1p(-2.0 * np.outer(exponents, weights)).sum(axis=1) - exponents * value).min())
 
 
 def _last_frequency(weights: FloatArray) -> float:

@@ -205,7 +205,7 @@ def _merged(pair: checks.Pair) -> checks.Pair:
     for rows, weights in ((pair.x, pair.weights_x), (pair.y, pair.weights_y)):
         _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
-        total = np.bincount(inverse, weights).astype(np.float64)[order]
+        total = np.bincount(inverse.ravel(), weights).astype(np.float64)[order]  # NumPy 2.0.0 gives it two axes
         even = weights.strides == (0,)
         parts.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
     (x, weights_x), (y, weights_y) = parts

@@ -16,6 +16,7 @@ import math
 import os
 import re
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -451,7 +452,7 @@ def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
-    refuse_depth(data, name)
+    refuse_json(data, name)
     try:
         found = pyarrow("json").read_json(pyarrow().BufferReader(data))
     except pyarrow().ArrowInvalid:
@@ -463,8 +464,18 @@ def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
     return found if columns is None else found.select(columns)
 
 
-def refuse_depth(data: bytes, name: str) -> None:
-    """An error if JSON is nested so deep that pyarrow's parser would not survive it."""
+def refuse_json(data: bytes, name: str, before: int = 0) -> None:
+    """What would take the process down in pyarrow's parser; ``before`` counts the lines before these.
+
+    Values nested too deep exhaust the stack, and a block of rows that are all null is no table to it.
+    """
+    _refuse_depth(data, name)
+    if null := re.search(rb"(?:\A|[\r\n])[ \t]*null", data):
+        line = before + _line(data, null.end())
+        raise InputError(f"line {line} of {name} is not a JSON object; one object a line is needed")
+
+
+def _refuse_depth(data: bytes, name: str) -> None:
     between = data.count(b"}\n{") + data.count(b"}\r\n{")  # open no deeper than before
     if data.count(b"{") + data.count(b"[") - between <= _DEPTH:
         return
@@ -553,11 +564,17 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
-            tables.append(file.read(columns=columns).select(about.names))
+            tables.append(sound(file.read(columns=columns).select(about.names)))
     try:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
+
+
+def sound(table: Any) -> Any:
+    """A table after a look at what its file only claims: that text is UTF-8, that codes have a level."""
+    table.validate(full=True)
+    return table
 
 
 def _refuse_no_parquet(place: Path, part: str) -> None:
@@ -577,7 +594,9 @@ def _refuse_no_parquet(place: Path, part: str) -> None:
 def damage(part: str) -> Iterator[None]:
     try:
         yield
-    except Exception as error:
+    except DensDiffError:
+        raise
+    except Exception as error:  # readers of damaged bytes raise whatever they met
         raise InputError(f"{part} is damaged: {reason(error)}") from error
 
 
@@ -597,7 +616,8 @@ def array_header(place: Path, name: str) -> ArrayHeader:
     """Of a file that holds plain numbers, all of them."""
     if not place.stat().st_size:
         raise InputError(f"{name} is empty")
-    with place.open("rb") as file:
+    with damage(name), place.open("rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python's parser about a damaged header, of NumPy about an old one
         if not file.read(6).startswith(b"\x93NUMPY"):
             raise InputError(f"{name} is not a NumPy file; save it by numpy.save")
         file.seek(0)
@@ -613,10 +633,17 @@ def array_header(place: Path, name: str) -> ArrayHeader:
     return found
 
 
+def loaded(place: Path, mmap_mode: Any = None) -> npt.NDArray[Any]:
+    """The array of a .npy file whose header was looked at."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as of its header
+        return np.asanyarray(np.load(place, mmap_mode=mmap_mode, allow_pickle=False))
+
+
 def _array(place: Path, name: str, columns: list[str] | None) -> npt.NDArray[Any]:
     needed = array_header(place, name).needed
     _refuse_large(needed, name)
-    array: npt.NDArray[Any] = np.load(place, allow_pickle=False)
+    array = loaded(place)
     if not array.ndim:
         raise InputError(f"{name} holds a single number; rows are needed")
     if columns is None or array.ndim > 2:

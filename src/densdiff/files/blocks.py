@@ -75,7 +75,7 @@ def opened(
         found = None if os.fspath(path) == "-" else _large(Path(path), files.named(path), options)
     except DensDiffError:
         raise
-    except OSError:
+    except Exception:  # readers of damaged bytes raise whatever they met
         found = None  # reading it whole says why it cannot be
     return found or files.table(path, columns=columns, sep=sep, decimal=decimal, header=header)
 
@@ -106,7 +106,7 @@ def _read_parquet(parts: list[Path], names: list[str], columns: list[str] | None
     for place in parts:
         with files.damage(files.named(place)), files.pyarrow("parquet").ParquetFile(place) as file:
             for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
-                yield files.pyarrow().Table.from_batches([batch]).select(wanted)
+                yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
 
 
 def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, ...]) -> FileBlocks:
@@ -116,7 +116,7 @@ def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, 
 
 def _read_array(place: Path, chosen: list[str] | None, _: list[str] | None) -> Iterator[Any]:
     """Arrays, or columns by name if some were chosen."""
-    array = np.load(place, allow_pickle=False, mmap_mode="r")
+    array = files.loaded(place, mmap_mode="r")
     array = array[:, None] if array.ndim == 1 else array
     step = max(1024, _VALUES // max(1, array.shape[1]))
     for start in range(0, len(array), step):
@@ -125,21 +125,31 @@ def _read_array(place: Path, chosen: list[str] | None, _: list[str] | None) -> I
 
 
 def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
-    packed = place.suffix.lower() == ".gz"
-    with (gzip.open if packed else open)(place, "rb") as stream:
+    with _opened(place) as stream:
         head = stream.read(_HEAD)
     head = head[: head.rfind(b"\n") + 1] or head  # whole lines, so that no character is cut
     files.refuse_foreign(head, name)
     head = head.removeprefix(codecs.BOM_UTF8)
-    if files.holds_json(head, name, Path(place.stem if packed else place).suffix.lower()):
+    inner = Path(place.stem) if place.suffix.lower() == ".gz" else place
+    if files.holds_json(head, name, inner.suffix.lower()):
         if not hasattr(files.pyarrow("json"), "open_json"):
             raise InputError(f"{name} is too large to be read whole; save it as Parquet")
-        with (gzip.open if packed else open)(place, "rb") as stream:
-            while lines := stream.read(_TEXT_BLOCK) + stream.readline():
-                files.refuse_depth(lines, name)
+        _refuse_json(place, name)
         return FileBlocks(name, None, partial(_read_json, place, name, options.columns))
     form = files.csv_form(head, name, options)
     return FileBlocks(name, None, partial(_read_csv, place, name, form, options.columns))
+
+
+def _refuse_json(place: Path, name: str) -> None:
+    """A look through a large file for what would take the parser down."""
+    with _opened(place) as stream:
+        lines = 0
+        while part := stream.read(_TEXT_BLOCK):
+            part += stream.readline(_TEXT_BLOCK)
+            if not part.endswith(b"\n") and len(part) > _TEXT_BLOCK and stream.read(1):
+                raise InputError(f"{name} has a line longer than {_TEXT_BLOCK >> 20} MiB; save it as Parquet")
+            files.refuse_json(part, name, lines)
+            lines += part.count(b"\n")
 
 
 class _Quotes:
@@ -157,6 +167,10 @@ class _Quotes:
 
     def readable(self) -> bool:
         return True
+
+
+def _opened(place: Path) -> Any:
+    return gzip.open(place) if place.suffix.lower() == ".gz" else place.open("rb")
 
 
 def _decoded(place: Path) -> Any:
@@ -218,7 +232,7 @@ def _read_json(place: Path, name: str, chosen: list[str] | None, columns: list[s
             wanted = columns or chosen or reader.schema.names
             files.refuse_absent(wanted, reader.schema.names, name)
             for batch in reader:
-                yield pa.Table.from_batches([batch]).select(wanted)
+                yield files.sound(pa.Table.from_batches([batch]).select(wanted))
                 row += batch.num_rows
         except pa.ArrowInvalid as error:
             text = re.sub(r"in row (\d+)", lambda found: f"at row {row + int(found[1])}", str(error).splitlines()[0])

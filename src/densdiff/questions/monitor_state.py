@@ -1,12 +1,15 @@
 """The file of a saved monitor: arrays and a header of JSON, nothing that could run, every part checked on loading."""
 
 import json
+import math
+import warnings
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 
 from densdiff import checks, files
 from densdiff.core.scaling import FloatArray
@@ -19,6 +22,7 @@ from densdiff.estimators.stream import StreamModel
 _KIND, _SCHEMA = "densdiff monitor", 1
 _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
+_FAR = 1e100
 _WORDS = 300  # characters of a reason
 
 
@@ -70,7 +74,9 @@ class MonitorState:
                 if file.read(2) != b"PK":
                     raise InputError("it is no npz file")
                 file.seek(0)
-                with np.load(file, allow_pickle=False) as store:
+                with warnings.catch_warnings(), np.load(file, allow_pickle=False) as store:
+                    warnings.simplefilter("ignore")  # of Python's parser and of NumPy about damaged headers
+                    _refuse_large(sum(member.file_size for member in store.zip.infolist()))
                     arrays = {name: store[name] for name in store.files}
             return cls._of(arrays)
         except FileNotFoundError:
@@ -142,6 +148,15 @@ def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: "cv" if value is None else value for name, value in settings.items()}
 
 
+def _refuse_large(needed: int) -> None:
+    """A small file may unpack to a large one."""
+    allowed = get_config()["working_memory"]  # MiB
+    if needed > allowed * 2**20:
+        needed = math.ceil(needed / 2**20)
+        cure = f"raise it by sklearn.set_config(working_memory={needed}) if the file is yours"
+        raise InputError(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
+
+
 def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
         raise InputError(f"its {name} are no list of texts")
@@ -158,9 +173,10 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     if odd := set(shapes) ^ set(arrays):
         raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
     for name, shape in shapes.items():
-        kind = "i" if name in ("keep", "exponent") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
-            what = "whole numbers" if kind == "i" else "finite numbers"
+        whole, of = name in ("keep", "exponent"), arrays[name].dtype
+        right = of.kind == "i" if whole else (of.kind, of.itemsize) == ("f", 8)  # an overflow of float16 would warn
+        if arrays[name].shape != shape or not right or not np.isfinite(arrays[name]).all():
+            what = "whole numbers" if whole else "finite numbers of 64 bits"
             raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
@@ -168,5 +184,8 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
-    if np.abs(exponent).max() > _EXPONENT:
+    for name in ("threshold", "sigma", "turn", "reference_mean", "block", "rest", "sum"):
+        if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
+            raise InputError(f"its {name} is out of all proportion")  # all in units of noise; a square would overflow
+    if exponent.max() > _EXPONENT or exponent.min() < -_EXPONENT:  # -2^63 has no absolute value
         raise InputError("its exponents are none of float64")
