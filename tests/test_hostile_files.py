@@ -198,7 +198,7 @@ GOOD = as_parquet(pa.table({"a": np.arange(100.0)}))
         ("B.csv", GOOD, "B.csv is a Parquet file; let its name end in .parquet"),
         ("B.jsonl", GOOD, "B.jsonl is a Parquet file; let its name end in .parquet"),
         ("B.csv", as_npy(np.ones(3)), "B.csv is a NumPy file; let its name end in .npy"),
-        ("B.csv", gzip.compress(b"a\n1\n"), "B.csv is compressed; let its name end in .gz"),
+        ("B.csv", gzip.compress(b"a\n1\n", mtime=0), "B.csv is compressed; let its name end in .gz"),
         ("B.xlsx", b"PK\x03\x04rest", "B.xlsx is a zip archive or an Excel workbook; save it as CSV"),
         ("B.csv", b'{"a": 1}\n', "B.csv holds JSON Lines; let its name end in .jsonl"),
         ("B.jsonl", b"a,b\n1,2\n", "B.jsonl is not JSON Lines, in which each line is an object in braces; is it CSV?"),
@@ -216,7 +216,7 @@ GOOD = as_parquet(pa.table({"a": np.arange(100.0)}))
         ),
         (
             "B.csv.gz",
-            gzip.compress(b"a\n1\n")[:-9],
+            gzip.compress(b"a\n1\n", mtime=0)[:-9],
             "B.csv.gz cannot be read: Compressed file ended before the end-of-stream marker was reached",
         ),
     ],

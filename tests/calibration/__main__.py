@@ -9,6 +9,8 @@ import importlib
 import sys
 from pathlib import Path
 
+from tests.calibration import picture
+
 NAMES = ("coverage", "size", "balance", "changes", "monitor", "compare")
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
@@ -16,6 +18,8 @@ HEAD = """# Calibration: what the statistical promises measure
 Written by `make calibrate`, which anybody can run: in full, enough runs to see a breach of 1.5 points (about a day on
 two cores); `ARGS="--share 0.2"` a fifth of them. Each table says how many runs it rests on. `ARGS=--quick` takes a look
 and leaves this page alone. Every figure is a share of independent simulated runs; in brackets its standard error.
+
+![Measured shares beside what was promised](images/calibration.png)
 """
 
 
@@ -49,6 +53,7 @@ def write(name, text):
     else:
         page += "\n" + part
     PAGE.write_text(page, encoding="utf-8")
+    picture.draw(page, PAGE.parent / "images" / "calibration.png")
 
 
 if __name__ == "__main__":
