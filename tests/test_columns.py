@@ -134,7 +134,7 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     parts = list(itertools.combinations(range(n + m), n))  # the data are the first
     labels = np.array([[i in part for i in range(n + m)] for part in parts])
     monkeypatch.setattr(resample, "relabellings", lambda *_: iter([labels[1:]]))
-    p, adjusted = single.column_pvalues(columns, n, m, len(parts) - 1, 0.05, 0)
+    p, adjusted = single.column_pvalues(columns, (n, m), single.WESTFALL_YOUNG, len(parts) - 1, 0.05, 0)
     assert single.adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
 
     values = []
@@ -214,7 +214,7 @@ def test_the_adjustment_follows_the_sizes(n, m, permutations, how):
 def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     n, m, count = 14, 9, 20_000
     x, y = np.array(["a"] * 9 + ["b"] * 5), np.array(["a"] * 3 + ["b"] * 6)
-    p, adjusted = single.column_pvalues([level_cells(x, y, single.HOLM)], n, m, count, 0.05, 0)
+    p, adjusted = single.column_pvalues([level_cells(x, y, single.HOLM)], (n, m), single.HOLM, count, 0.05, 0)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
     assert single.adjustment(n, m, count) == single.HOLM
@@ -225,7 +225,7 @@ def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
 def test_many_columns_can_still_reach_alpha_by_holm():
     cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2)), single.HOLM) for seed in range(30)]
     cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)), single.HOLM)
-    p, adjusted = single.column_pvalues(cells, 60, 40, 19, 0.05, 0)
+    p, adjusted = single.column_pvalues(cells, (60, 40), single.HOLM, 19, 0.05, 0)
     assert adjusted[7] <= 0.05 < np.delete(adjusted, 7).min()
     assert p[7] == 1 / (1 + 4 * 30 / 0.05)
 
@@ -238,16 +238,16 @@ def test_a_closer_look_is_taken_only_where_it_may_matter(monkeypatch):
     other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10), single.HOLM)
     for cells, counts in ((same, [19]), (other, [19, 80])):
         tried.clear()
-        p, _ = single.column_pvalues([cells], 60, 40, 19, 0.05, 0)
+        p, _ = single.column_pvalues([cells], (60, 40), single.HOLM, 19, 0.05, 0)
         assert tried == counts
         assert p[0] == (1.0 if cells is same else 1 / 81)
 
 
 def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch):
     cells = level_cells(*letters(5, 60, 40), single.HOLM)
-    whole = single.column_pvalues([cells], 60, 40, 999, 0.05, 0)
+    whole = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
     monkeypatch.setattr(single, "_AT_ONCE", 300)
-    parts = single.column_pvalues([cells], 60, 40, 999, 0.05, 0)
+    parts = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
     np.testing.assert_array_equal(whole, parts)
 
 

@@ -141,3 +141,12 @@ def test_the_median_distance_is_over_all_pairs_of_rows_that_differ():
 def test_a_run_of_sigmas_spans_a_factor_of_256_from_its_first():
     found = [run.tolist() for run in kernel.runs_of(np.array([512.0, 2.0, 1.0, 0.5, 1e-9]))]
     assert found == [[0, 1], [2, 3], [4]]
+
+
+def test_levels_are_one_apart_unless_something_else_is_said():
+    rows = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 0.0], [0.0, 0.0, 2.0]])  # one number, two codes
+    for apart, weights in ((None, [1.0, 1.0]), (np.array([0.5, 4.0]), [0.5, 4.0])):
+        embedded = kernel.Categories(np.array([2, 3]), apart=apart).embedded(rows)
+        unequal = (rows[:, None, 1:] != rows[:, 1:]) @ np.array(weights)
+        expected = np.square(rows[:, None, 0] - rows[:, 0]) + unequal
+        np.testing.assert_allclose(plain_squared(embedded, embedded), expected, atol=1e-14)

@@ -252,7 +252,7 @@ def test_numbers_of_another_kind_are_not_said_to_be_of_another_shape(store):
         ({"kind": "other"}, "its header is another's"),
         ({"kind": "gone"}, "its header is another's"),
         ({"window": "gone"}, "it has no 'window'"),
-        ({"window": 6}, "its array block must hold finite numbers of 64 bits and have the shape (6, "),
+        ({"window": 6}, "its array block must hold finite numbers and have the shape (6, "),
         ({"window": 2.5}, "window must be a whole number, at least 2; got 2.5"),
         ({"run_length": 1}, "run_length must be a number of rows above the window of 5; got 1"),
         ({"run_length": float("nan")}, "run_length must be a number of rows above the window of 5; got nan"),

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from densdiff.core import grid, resample
 from densdiff.core.pairs import log_scale, of_statistic, radial_table
@@ -169,5 +170,11 @@ def test_the_tail_of_a_mixture_is_that_of_simulated_ones(weights):
     assert (np.diff(far) <= 0).all()  # a sine that turns faster than the rule steps gave 1e-2 here
     assert far[-1] == 1e-9
     assert resample.mixture_tail(1.0, -weights) == 1e-9
+    assert resample.mixture_tail(-1.0, -weights) == pytest.approx(1 - resample.mixture_tail(1.0, weights), abs=1e-8)
     assert resample.mixture_tail(0.0, np.zeros(2)) == 1.0
     assert resample.mixture_tail(1.0, np.zeros(2)) == 1e-9
+
+
+def test_small_tails_are_told_down_to_the_smallest():
+    for p in (1e-3, 1e-5, 1e-7, 3e-9):
+        assert resample.mixture_tail(0.5 * chi2.isf(p, 6), np.full(6, 0.5)) == pytest.approx(p, abs=1e-9)

@@ -470,7 +470,7 @@ def refuse_json(data: bytes, name: str, before: int = 0) -> None:
     Values nested too deep exhaust the stack, and a block of rows that are all null is no table to it.
     """
     _refuse_depth(data, name)
-    if null := re.search(rb"(?:\A|[\r\n])[ \t]*null", data):
+    if null := re.search(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]*null", data):
         line = before + _line(data, null.end())
         raise InputError(f"line {line} of {name} is not a JSON object; one object a line is needed")
 

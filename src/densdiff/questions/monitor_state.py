@@ -173,11 +173,12 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     if odd := set(shapes) ^ set(arrays):
         raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
     for name, shape in shapes.items():
-        whole, of = name in ("keep", "exponent"), arrays[name].dtype
-        right = of.kind == "i" if whole else (of.kind, of.itemsize) == ("f", 8)  # an overflow of float16 would warn
-        if arrays[name].shape != shape or not right or not np.isfinite(arrays[name]).all():
-            what = "whole numbers" if whole else "finite numbers of 64 bits"
+        kind = "i" if name in ("keep", "exponent") else "f"
+        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
+            what = "whole numbers" if kind == "i" else "finite numbers"
             raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
+        if kind == "f" and arrays[name].itemsize != 8:
+            raise InputError(f"its array {name} must hold numbers of 64 bits")  # to compare others may overflow
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
         raise InputError("its columns do not fit its names")
