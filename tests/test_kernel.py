@@ -128,8 +128,8 @@ def test_the_radius_is_the_largest_distance_from_the_origin():
 
 
 def test_one_exp_serves_a_ladder_until_squaring_would_lose_digits():
-    assert kernel._squarings(3.0 * ROOT ** -np.arange(15.0)) == [0, *[1] * 12, 0, 1]
-    assert kernel._squarings(np.array([4.0, 2.0, 1.9, 1.9 / ROOT])) == [0, 2, 0, 1]
+    assert kernel.squarings(3.0 * ROOT ** -np.arange(15.0)) == [0, *[1] * 12, 0, 1]
+    assert kernel.squarings(np.array([4.0, 2.0, 1.9, 1.9 / ROOT])) == [0, 2, 0, 1]
 
 
 def test_the_median_distance_is_over_all_pairs_of_rows_that_differ():

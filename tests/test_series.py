@@ -292,7 +292,7 @@ def test_one_sample_with_a_clock():
         ([], "series has 0 samples"),
         (np.empty((0, 2)), "series has 0 samples"),
         (np.empty((5, 0)), "series has no columns"),
-        ("abc", "series must be an array, a list of rows or a data frame; got 'abc'"),
+        (7, "series must be an array, a list of rows or a data frame; got 7"),
         (None, "got None"),
         (np.zeros((2, 2, 2)), r"series has shape \(2, 2, 2\)"),
         (np.float64(1), r"series has shape \(\)"),
