@@ -16,8 +16,8 @@ from densdiff.engines.rows import Rows, groups_at, total, weights_at
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
 # NumPy takes 0.48 ns for each row, center and (sigma + 8), the compiled sum 1.1 ns and 0.06 for each sigma. Its start
-# costs 0.4 s once in a process and, where nothing is kept on disk yet, 3 s more (a core of 2.3 GHz): 2e9 is a second.
-_FUSED_WORK = 2e9
+# costs 0.3 s once in a process, as much as NumPy takes for 6e8, and 6 s more where nothing is kept on disk yet.
+_FUSED_WORK = 6e8
 _FUSED_CENTERS, _FUSED_ROWS = 32, 64  # at least, the rows in each group: tiles are padded to 64 centers and 16 rows
 
 

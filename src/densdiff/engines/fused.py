@@ -33,7 +33,7 @@ def group_sums(
     threads: int | None = None,
 ) -> FloatArray:
     """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b)."""
-    n_groups = int(groups.max()) + 1
+    n_groups, rows = int(groups.max()) + 1, np.ascontiguousarray(rows)  # rows are picked far apart, columns together
     short = groups.astype(np.int16) if n_groups < 1 << 15 else groups  # NumPy has a linear sort for 16 bits alone
     order = np.argsort(short, kind="stable")
     bounds = np.append(0, np.cumsum(np.bincount(groups)))  # of groups in the order, (groups + 1,)

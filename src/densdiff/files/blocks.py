@@ -22,6 +22,7 @@ _SHARE = 0.25  # of the memory ceiling: what a file may need and still be read w
 _VALUES = 1 << 20  # in a block: 8 MiB of numbers
 _HEAD = 1 << 16  # bytes that tell how a text file is written
 _TEXT_BLOCK = 1 << 23
+_BUFFER = 1 << 20  # bytes of a column that are read at a time
 
 
 @dataclass(frozen=True)
@@ -104,9 +105,15 @@ def _read_parquet(parts: list[Path], names: list[str], columns: list[str] | None
     wanted = columns or names
     step = max(1024, _VALUES // len(names))
     for place in parts:
-        with files.damage(files.named(place)), files.pyarrow("parquet").ParquetFile(place) as file:
-            for batch in file.iter_batches(batch_size=step, columns=wanted, use_threads=False):
-                yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
+        parquet = files.pyarrow("parquet")
+        with (
+            files.damage(files.named(place)),
+            parquet.ParquetFile(place, pre_buffer=False, buffer_size=_BUFFER) as file,
+        ):
+            for group in range(file.num_row_groups):  # all at once, what was read of those before would stay in memory
+                how = {"batch_size": step, "columns": wanted, "row_groups": [group], "use_threads": False}
+                for batch in file.iter_batches(**how):
+                    yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
 
 
 def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, ...]) -> FileBlocks:
