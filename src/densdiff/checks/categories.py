@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.checks.tables import Column, Table, absent, missing_values, nearly_numbers, refusal
-from densdiff.checks.wording import listed, shown, warn
+from densdiff.checks.wording import listed, lost, shown, warn
 from densdiff.errors import InputError
 
 Levels = tuple[str, ...] | None  # of a column, sorted; None for numbers
+MISSING_LEVEL = "(missing)"
 DISTINCT = 0.9  # levels for each row from which on a column names its rows
 _CATEGORICAL = ("text", "categories", "booleans")
 
@@ -47,16 +48,28 @@ def coded(
         levels.append(found)
         for into, part in zip(columns, parts, strict=True):
             into.append(part)
-    if telling:
-        what = f"almost every row has a level of its own, which says nothing about others: {listed(telling)}"
-        if not kept:
-            raise InputError(f"no column is left; {what}")
-        warn(f"left out because {what}", notes)
+    tell_names(telling, bool(kept), notes)
     found_tables = [
         replace(table, columns=part, names=tuple(kept) if table.names else None)
         for table, part in zip(tables, columns, strict=True)
     ]
     return tuple(kept), found_tables, tuple(levels)
+
+
+def tell_names(telling: Sequence[str], others: bool, notes: list[str]) -> None:
+    """Warn of columns that name their rows and are left out; an error if there are no others."""
+    if telling:
+        what = f"almost every row has a level of its own, which says nothing about others: {listed(telling)}"
+        if not others:
+            raise InputError(f"no column is left; {what}")
+        warn(f"left out because {what}", notes)
+
+
+def truths(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Booleans that came as floats, because some are missing, as True, False and None."""
+    found = values.astype(bool).astype(object)
+    found[np.isnan(values)] = None
+    return found
 
 
 def _names_rows(columns: Sequence[Column]) -> bool:
@@ -100,6 +113,5 @@ def missing_refused(column: Column, label: str) -> None:
     """An error that tells how many values are missing, if any are."""
     missing = missing_values(column)
     if missing.any():
-        one = missing.sum() == 1
-        first = f"{'' if one else 'first '}at row {missing.argmax()}"
-        raise InputError(f"{label}: {missing.sum()} missing value{'s' * (not one)}, {first}; drop or fill those rows")
+        what = lost(int(missing.sum()), int(missing.argmax()))
+        raise InputError(f"{label}: {what}; drop or fill those rows")

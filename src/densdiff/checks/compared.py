@@ -7,18 +7,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.checks.categories import Levels, coded, is_category, refuse_nearly_numbers
+from densdiff.checks.categories import MISSING_LEVEL, Levels, coded, is_category, refuse_nearly_numbers, truths
 from densdiff.checks.parameters import choice
 from densdiff.checks.samples import Pair, matched, paired
 from densdiff.checks.tables import Column, Table, floats, missing_values, table_of
-from densdiff.checks.wording import came, capped, listed, shown, warn
+from densdiff.checks.wording import came, capped, listed, lost, shown, warn
 from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 Constant = tuple[str, bool, Any, Any]  # a column's name, whether it holds numbers, its value in A and in B
 MISSING = ("error", "drop", "level")
-_LEVEL = "(missing)"
 
 
 @dataclass(frozen=True)
@@ -125,9 +124,7 @@ def _with_truths(table: Table) -> Table:
     columns = []
     for column in table.columns:
         if column.kind == "booleans" and column.values.dtype.kind == "f":
-            values = column.values.astype(bool).astype(object)
-            values[np.isnan(column.values)] = None
-            column = replace(column, values=values)
+            column = replace(column, values=truths(column.values))
         columns.append(column)
     return replace(table, columns=columns)
 
@@ -144,8 +141,7 @@ def _treated(
     if missing == "error":
         table, of = next((table, of) for table, of in zip((a, b), masks, strict=True) if any(map(np.any, of)))
         j = next(j for j, mask in enumerate(of) if mask.any())
-        count, first = int(of[j].sum()), int(of[j].argmax())
-        what = f"{count} missing value{'s' * (count > 1)}, {'first ' * (count > 1)}at row {first}"
+        what = lost(int(of[j].sum()), int(of[j].argmax()))
         raise InputError(f'column {shown(names[j])} of {table.where}: {what}; use missing="drop" or missing="level"')
     if missing == "drop":
         parts = []
@@ -166,9 +162,9 @@ def _treated(
         if not (of[0].any() or of[1].any()):
             new = [(name, both)]
         elif is_category(both):
-            if any(_LEVEL in column.values.tolist() for column in both):
-                raise InputError(f"column {shown(name)} has a level {_LEVEL!r} beside missing values; rename it")
-            filled = [_filled(column, mask, _LEVEL) for column, mask in zip(both, of, strict=True)]
+            if any(MISSING_LEVEL in column.values.tolist() for column in both):
+                raise InputError(f"column {shown(name)} has a level {MISSING_LEVEL!r} beside missing values; rename it")
+            filled = [_filled(column, mask, MISSING_LEVEL) for column, mask in zip(both, of, strict=True)]
             new = [(name, filled)]
         else:
             new = [(name, _spread_filled(both, of)), (f"{name} is missing", [Column(m, "booleans") for m in of])]

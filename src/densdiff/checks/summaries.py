@@ -12,23 +12,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.checks.categories import DISTINCT, Levels, codes_of, text_of
+from densdiff.checks.categories import DISTINCT, MISSING_LEVEL, Levels, codes_of, tell_names, text_of, truths
 from densdiff.checks.tables import (
-    EXACT,
     Column,
     Table,
-    absent,
     missing_values,
     nearly_numbers,
     parses,
     refusal,
     table_of,
+    warn_of_precision,
 )
-from densdiff.checks.wording import listed, shown, warn
+from densdiff.checks.wording import listed, lost, shown
 from densdiff.errors import InputError
 
 FloatArray = npt.NDArray[np.float64]
-MISSING_LEVEL = "(missing)"
 MOST_LEVELS = 100_000  # a column with more is taken for names of its rows
 _NOTHING = -1074  # exponent of rows that are all at the shift: the least of any double, so that it never wins
 _NUMBERS = ("numbers", "booleans")
@@ -256,19 +254,11 @@ def _summed(column: Column, shift: float, start: int, label: str) -> ColumnSumma
 def _codes(column: Column, levels: Sequence[str]) -> FloatArray:
     values = column.values
     if column.kind == "booleans":
-        values = values.astype(bool) if values.dtype.kind != "f" else _truths(values)
+        values = values.astype(bool) if values.dtype.kind != "f" else truths(values)
     codes = codes_of(values, levels)
     if MISSING_LEVEL in levels:
         codes[missing_values(column)] = levels.index(MISSING_LEVEL)
     return codes
-
-
-def _truths(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Booleans that came as floats, because some are missing."""
-    found = values.astype(object)
-    for i, value in enumerate(values):
-        found[i] = None if absent(value) else bool(value)
-    return found
 
 
 def kind_of_source(value: Any, where: str) -> str:
@@ -312,9 +302,7 @@ def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, 
         booleans = {part.kind for part in parts if part.kind} == {"booleans"}
         if not are_words(parts, labels) or (booleans and not categories):
             for label, part in zip(labels, parts, strict=True):
-                if part.largest > EXACT:
-                    text = f"integers up to {part.largest} are beyond 2**53, where float64 skips whole numbers"
-                    warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+                warn_of_precision(part.largest, label, notes)
             kept.append((name, None, j))
             continue
         for label, part in zip(labels, parts, strict=True):
@@ -325,11 +313,7 @@ def columns_of(both: Sequence[Summary], names: Sequence[str], categories: bool, 
             telling.append(name)
         else:
             kept.append((name, tuple(sorted(found)), j))
-    if telling:
-        what = f"almost every row has a level of its own, which says nothing about others: {listed(telling)}"
-        if not kept:
-            raise InputError(f"no column is left; {what}")
-        warn(f"left out because {what}", notes)
+    tell_names(telling, bool(kept), notes)
     levels = tuple(of for _, of, _ in kept)
     places = tuple(j for _, _, j in kept)
     return Columns(tuple(name for name, _, _ in kept), levels if any(levels) else (), places, tuple(telling))
@@ -368,6 +352,5 @@ def refuse_missing(both: Sequence[Summary], cure: str) -> None:
     for each in both:
         for name, part in zip(each.names, each.columns, strict=True):
             if part.missing:
-                count = f"{part.missing} missing value{'s' * (part.missing > 1)}"
-                first = f"{'first ' * (part.missing > 1)}at row {part.first_missing}"
-                raise InputError(f"column {shown(name)} of {each.where}: {count}, {first}; {cure}")
+                what = lost(part.missing, part.first_missing)
+                raise InputError(f"column {shown(name)} of {each.where}: {what}; {cure}")

@@ -261,9 +261,7 @@ def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | 
             raise InputError(refusal(column, label, aside))
         with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf and is named below
             found[:, j] = column.values
-        if column.largest > EXACT:
-            text = f"integers up to {column.largest} are beyond 2**53, where float64 skips whole numbers"
-            warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+        warn_of_precision(column.largest, label, notes)
     if np.isfinite(found).all():
         return found
     for bad, what in ((np.isnan, "missing"), (np.isinf, "infinite")):
@@ -272,6 +270,13 @@ def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | 
             row = int(np.flatnonzero(bad(found[:, j]))[0])
             raise InputError(_obstacle(labels[j], counts.tolist(), what, row, float(found[row, j])))
     return found
+
+
+def warn_of_precision(largest: int, label: str, notes: list[str]) -> None:
+    """Of integers that float64 cannot tell apart, the largest of which is this one."""
+    if largest > EXACT:
+        text = f"integers up to {largest} are beyond 2**53, where float64 skips whole numbers"
+        warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
 
 
 def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) -> str:

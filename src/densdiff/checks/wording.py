@@ -45,6 +45,11 @@ def bare(name: str) -> str:
     return name if name and text[1:-1] == name == name.strip() else text
 
 
+def lost(count: int, row: int) -> str:
+    """How many values are missing, and the row of the first."""
+    return f"{count} missing value{'s' * (count > 1)}, {'first ' * (count > 1)}at row {row}"
+
+
 def listed(names: Sequence[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(shown, names[:_SHOWN])) + more

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.rows import Rows, groups_at, total, weights_at
+from densdiff.engines.rows import Rows, groups_at, sent_weights, total, weights_at
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
@@ -101,8 +101,7 @@ class GroupSums:
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         k = len(rows)
-        weights = np.broadcast_to(self.omega, k) if isinstance(self.omega, float) else weights_at(self.omega, start, k)
-        groups = groups_at(self.groups, start, k)
+        weights, groups = weights_at(self.omega, start, k), groups_at(self.groups, start, k)
         how: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
         how |= {"fused": self.fused, "threads": self.threads}
         found = group_sums(rows, weights, groups, self.centers, self.sigmas, **how)
@@ -121,7 +120,7 @@ def sample_sums(
     categories: Categories | None = None,
 ) -> FloatArray:
     """`group_sums` of a sample, in memory or not, (S, groups, b)."""
-    weights = float(omega[0]) if omega.strides == (0,) else omega
+    weights = sent_weights(omega)
     n_groups = int((groups.pattern if isinstance(groups, Dealt) else groups).max()) + 1
     fused, threads = fused_pays(len(rows), n_groups, len(centers), len(sigmas)), 1 if isinstance(rows, Rows) else None
     return total(rows, GroupSums(weights, groups, n_groups, centers, sigmas, direct, categories, fused, threads))

@@ -10,7 +10,7 @@ from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.rows import Rows, ends_of, groups_at, total, weights_at
+from densdiff.engines.rows import Rows, ends_of, groups_at, sent_weights, total, weights_at
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
 
@@ -65,8 +65,7 @@ def spread(
     spacing: float,
 ) -> tuple[FloatArray, int]:
     """Counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the number of rows too far out."""
-    weights = float(omega[0]) if omega.strides == (0,) else omega
-    return total(rows, partial(_spread, weights, groups, n_groups, axes, spacing))
+    return total(rows, partial(_spread, sent_weights(omega), groups, n_groups, axes, spacing))
 
 
 def _spread(
@@ -79,8 +78,7 @@ def _spread(
     start: int,
 ) -> tuple[FloatArray, int]:
     k = len(rows)
-    weights = np.broadcast_to(omega, k) if isinstance(omega, float) else weights_at(omega, start, k)
-    return grid.spread(rows, weights, groups_at(groups, start, k), n_groups, axes, spacing)
+    return grid.spread(rows, weights_at(omega, start, k), groups_at(groups, start, k), n_groups, axes, spacing)
 
 
 def occupied_cells(samples: Sequence[FloatArray | Rows], axes: list[Axis], spacing: float) -> Cells:

@@ -144,9 +144,14 @@ def total(rows: FloatArray | Rows, task: Task[T], merge: Callable[[T, T], T] = a
     return rows.total(task, merge) if isinstance(rows, Rows) else task(rows, 0)
 
 
-def weights_at(omega: FloatArray, start: int, count: int) -> FloatArray:
-    """Weights of consecutive rows, still one broadcast number if they are, (count,)."""
-    return omega[start : start + count]
+def sent_weights(omega: FloatArray) -> FloatArray | float:
+    """Weights as a task takes them along: one number if it is broadcast."""
+    return float(omega[0]) if omega.strides == (0,) else omega
+
+
+def weights_at(omega: FloatArray | float, start: int, count: int) -> FloatArray:
+    """Of consecutive rows, from `sent_weights`, (count,)."""
+    return np.broadcast_to(omega, count) if isinstance(omega, float) else omega[start : start + count]
 
 
 def sum_of_squares(omega: FloatArray) -> float:

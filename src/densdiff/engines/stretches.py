@@ -1,24 +1,19 @@
 """A source of blocks as stretches of consecutive rows that overlap, or as rows drawn from all of it."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn import get_config
 
 from densdiff.checks.summaries import Reading, Summary, reading, refuse_missing
 from densdiff.core import selection
 from densdiff.core.selection import IntArray
 from densdiff.engines.sources import Source, length
+from densdiff.files.blocks import room
 
 Columns = dict[str, npt.NDArray[Any]]
-_SHARE = 0.25  # of the memory ceiling, for the rows at hand
-
-
-def room() -> float:
-    """Bytes that rows at hand may take."""
-    return float(_SHARE * get_config()["working_memory"] * 2**20)
 
 
 def most_rows(width: int) -> int:
@@ -48,25 +43,20 @@ def stretches(source: Source, where: str, size: int, overlap: int) -> Iterator[t
 
 
 def _between(source: Source, of: Reading, low: int, high: int) -> Any:
-    found: Columns = source.run(_Between(of, low, high), _joined, None)
-    return found if of.named else _unnamed(found)
+    return _taken(source, of, np.arange(low, high))
 
 
-def _unnamed(columns: Columns) -> Any:
-    """Columns without names of their own, as an array."""
-    return np.column_stack(list(columns.values()))
+def _taken(source: Source, of: Reading, index: IntArray) -> Any:
+    """Rows of sorted numbers as columns by name; as an array if columns have no names of their own."""
+    found = source.run(partial(_of_block, of, index), _joined, None)
+    return found if of.named else np.column_stack(list(found.values()))
 
 
-class _Between:
-    """The rows of a block from one number to another."""
-
-    def __init__(self, of: Reading, low: int, high: int) -> None:
-        self.of, self.low, self.high = of, low, high
-
-    def __call__(self, block: Any, start: int) -> Columns:
-        table = self.of.table(block)
-        part = slice(max(0, self.low - start), max(0, self.high - start))
-        return {name: column.values[part] for name, column in zip(self.of.names, table.columns, strict=True)}
+def _of_block(of: Reading, index: IntArray, block: Any, start: int) -> Columns:
+    table = of.table(block)
+    low, high = np.searchsorted(index, [start, start + table.shape[0]])
+    rows = index[low:high] - start
+    return {name: column.values[rows] for name, column in zip(of.names, table.columns, strict=True)}
 
 
 def _joined(a: Columns, b: Columns) -> Columns:
@@ -79,18 +69,4 @@ def drawn(source: Source, where: str, seed: int, most: int) -> tuple[Any, int]:
     about = source.run(of.summary, Summary.merged, None)
     refuse_missing([about], "drop or fill those rows")
     index = np.sort(selection.draw_rows(seed, about.rows, most))
-    found: Columns = source.run(_Drawn(of, index), _joined, None)
-    return found if of.named else _unnamed(found), about.rows
-
-
-class _Drawn:
-    """The rows of a block that have one of some sorted numbers."""
-
-    def __init__(self, of: Reading, index: IntArray) -> None:
-        self.of, self.index = of, index
-
-    def __call__(self, block: Any, start: int) -> Columns:
-        table = self.of.table(block)
-        low, high = np.searchsorted(self.index, [start, start + table.shape[0]])
-        rows = self.index[low:high] - start
-        return {name: column.values[rows] for name, column in zip(self.of.names, table.columns, strict=True)}
+    return _taken(source, of, index), about.rows

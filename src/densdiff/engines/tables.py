@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from densdiff import checks
-from densdiff.checks.categories import Levels
+from densdiff.checks.categories import MISSING_LEVEL, Levels
 from densdiff.checks.compared import MISSING
-from densdiff.checks.summaries import MISSING_LEVEL, Reading, are_words, refuse_missing
+from densdiff.checks.summaries import Reading, are_words, refuse_missing
 from densdiff.checks.tables import Column, Table, missing_values
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.inputs import Looked, Seen, Wanted, looked_through
@@ -45,9 +45,14 @@ class LargeTables:
         """Rows that are compared."""
         return self.looked.sizes
 
+    @cached_property
+    def _whole(self) -> checks.Pair:
+        """All rows and columns, with notes on them alone."""
+        return self.looked.pair([], ties=False)
+
     def pair(self, rows_a: Any = None, rows_b: Any = None) -> checks.Pair:
         """Some rows of both as matrices, by their numbers; all, not in memory, by default."""
-        found = self.looked.pair(list(self.notes), ties=False)
+        found = replace(self._whole, notes=(*self.notes, *self._whole.notes))
         if rows_a is None or rows_b is None:
             return found
         x, y = found.x[rows_a], found.y[rows_b]
@@ -55,7 +60,7 @@ class LargeTables:
 
     def single(self, j: int) -> checks.Pair:
         """One column as a pair."""
-        whole = self.looked.pair([], ties=False)
+        whole = self._whole
         x, y = (cast(FloatArray, cast(Rows, rows).column(j)) for rows in (whole.x, whole.y))
         levels = (self.levels[j],) if self.levels[j] is not None else ()
         return replace(whole, x=x, y=y, names=(self.names[j],), varying=whole.varying[[j]], levels=levels, notes=())

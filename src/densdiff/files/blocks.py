@@ -18,7 +18,7 @@ from sklearn import get_config
 from densdiff import files
 from densdiff.errors import DensDiffError, InputError
 
-_SHARE = 0.25  # of the memory ceiling: what a file may need and still be read whole
+_SHARE = 0.25  # of the memory ceiling: what rows may take that are read whole
 _VALUES = 1 << 20  # in a block: 8 MiB of numbers
 _HEAD = 1 << 16  # bytes that tell how a text file is written
 _TEXT_BLOCK = 1 << 23
@@ -81,8 +81,13 @@ def opened(
     return found or files.table(path, columns=columns, sep=sep, decimal=decimal, header=header)
 
 
+def room() -> float:
+    """Bytes that rows at hand may take."""
+    return float(_SHARE * get_config()["working_memory"] * 2**20)
+
+
 def _large(place: Path, name: str, options: files.Options) -> FileBlocks | None:
-    limit = _SHARE * get_config()["working_memory"] * 2**20
+    limit = room()
     ending = place.suffix.lower()
     if place.is_dir() or ending in (".parquet", ".pq"):
         parts = files.parts(place, name) if place.is_dir() else [place]
