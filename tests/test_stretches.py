@@ -1,0 +1,93 @@
+"""Series and unlabelled rows that are not in memory: in stretches that overlap, and drawn."""
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+
+import densdiff as dd
+from densdiff.questions import class_balance
+from tests.large import Blocks
+
+CHANGES = (1500, 3300)
+
+
+@pytest.fixture(scope="module")
+def series():
+    rows = np.random.default_rng(0).normal(size=5000)
+    rows[CHANGES[0] :] += 3.0
+    rows[CHANGES[1] :] -= 4.0
+    return rows
+
+
+@pytest.fixture(scope="module")
+def balance():
+    random = np.random.default_rng(1)
+    labels = np.arange(60) % 2
+    new = random.normal(size=(400, 2))
+    new[:100] += 2.0
+    model = dd.ClassBalance(random_state=0).fit(random.normal(size=(60, 2)) + 2.0 * labels[:, None], labels)
+    return model, new
+
+
+def test_a_series_in_blocks_that_fits_has_the_bits_of_the_array(series):
+    expected = dd.detect_changes(series, window=100, random_state=0)
+    for form in (Blocks(series, [700, 700, 3001]), da.from_array(series, chunks=999)):
+        found = dd.detect_changes(form, window=100, random_state=0)
+        np.testing.assert_array_equal(found.scores, expected.scores)
+        np.testing.assert_array_equal(found.changes, expected.changes)
+
+
+def test_a_series_beyond_the_ceiling_is_searched_in_stretches_that_share_alpha(series):
+    frame = pd.DataFrame({"clock": np.arange(5000.0), "level": series})
+    with sklearn.config_context(working_memory=0.12):  # a quarter of it holds 1966 samples of two columns
+        found = dd.detect_changes(Blocks(frame, [1999]), time="clock", window=60, random_state=0)
+    assert [min(abs(found.changes - change)) <= 3 for change in CHANGES] == [True, True]
+    assert len(found.changes) == 2
+    assert len(found.scores) == len(found.series) == len(found.times) == found.n_x == 5000
+    np.testing.assert_array_equal(found.times, frame["clock"])
+    np.testing.assert_allclose(found.series[:, 0], series, rtol=1e-6)
+    assert found.alpha == 0.05
+    assert "searched in 4 overlapping stretches, each at alpha / 4" in found.warnings[-1]
+    assert (found.pvalues >= 4 / 1000).all()  # four times what a stretch can reach
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_changes": 2, "window": 60}, "n_changes is for series that fit in memory"),
+        ({"time": np.arange(5000), "window": 60}, "time as an array is for series that fit"),
+        ({"window": 900}, "windows of 900 samples are too long for stretches of 1966"),
+    ],
+)
+def test_what_stretches_cannot_do_is_refused(series, options, words):
+    rows = np.column_stack([series, series])
+    with sklearn.config_context(working_memory=0.12), pytest.raises(dd.InputError, match=words):
+        dd.detect_changes(Blocks(rows, [1000]), random_state=0, **options)
+
+
+def test_shares_of_blocks_are_those_of_the_array(balance):
+    model, new = balance
+    expected = model.estimate(new)
+    for form in (Blocks(new, [10, 333]), da.from_array(new, chunks=(90, 1))):
+        found = model.estimate(form)
+        np.testing.assert_array_equal(found.priors, expected.priors)
+        np.testing.assert_array_equal(found.intervals, expected.intervals)
+
+
+def test_shares_of_many_rows_are_of_a_draw_and_say_so(balance, monkeypatch):
+    model, new = balance
+    monkeypatch.setattr(class_balance, "_MOST_NEW", 150)
+    found = model.estimate(Blocks(new, [100]))
+    assert found.n_y == 150
+    assert "shares are those of 150 of 400 new rows, drawn at random" in found.warnings
+
+
+def test_a_missing_value_among_rows_that_are_not_drawn_is_refused(balance, monkeypatch):
+    model, new = balance
+    monkeypatch.setattr(class_balance, "_MOST_NEW", 10)
+    spoilt = new.copy()
+    spoilt[[123, 200], 1] = np.nan
+    with pytest.raises(dd.InputError, match="column 'x1' of X_new: 2 missing values, first at row 123"):
+        model.estimate(Blocks(spoilt, [100]))
