@@ -76,7 +76,7 @@ def test_mean_features_of_all_sigmas_come_from_one_pass_in_any_order_of_sigmas(a
         rows[:, -1], centers[:, -1] = np.arange(50) % 3, np.arange(11) % 3
         categories = Categories(np.array([3]), apart=apart)
     sigmas = np.array([0.5, 2.0, 1.0])
-    found = blocks.means_at(rows, centers, sigmas, direct=True, categories=categories)
+    (found,) = blocks.means_at([rows], centers, sigmas, direct=True, categories=categories)
     for mean, sigma in zip(found, sigmas, strict=True):
         inner, at = (part if apart is None else part[:, :-1] for part in (rows, centers))
         psi = oracle.psi(inner, at, sigma)

@@ -1,6 +1,7 @@
 """Passes over rows that are not in memory: how many there are, and that computations side by side share them."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -8,11 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.engines.passes import ask, side_by_side
-from densdiff.engines.rows import Kept, added
-from densdiff.engines.sources import BlockSource
+from densdiff.engines.passes import ask, ask_all, side_by_side
+from densdiff.engines.rows import Kept, added, distinct
+from densdiff.engines.sources import BlockSource, Pass
 from tests.large import Blocks, tables
 
 
@@ -102,6 +105,25 @@ def count(block, start):
     return len(block)
 
 
+def _within_a_minute(function):
+    """A thread of its own, so that a hang is a failure and not a hang."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append((function(), None))
+        except BaseException as error:
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(60)
+    assert outcome, "hangs"
+    if outcome[0][1] is not None:
+        raise outcome[0][1]
+    return outcome[0][0]
+
+
 def test_computations_side_by_side_share_passes_also_when_nested():
     source = Counting()
 
@@ -116,6 +138,37 @@ def test_computations_side_by_side_share_passes_also_when_nested():
     *named, everything = source.columns
     assert [sorted(names) for names in named] == [["c0", "c1", "c2"]] * 2
     assert everything is None
+
+
+def test_passes_over_several_sources_are_asked_for_at_once_and_answered_in_order():
+    sources = Counting(), Counting()
+
+    def passes(k):
+        return [Pass(source, partial(times, k + j), added, [f"c{j}"]) for j, source in enumerate(sources)]
+
+    def one(k):
+        outer = ask_all(passes(k)) + ask_all(passes(10)[::-1])
+        inner = side_by_side(lambda j: ask_all(passes(k + j)), range(2))
+        return outer + [answer for answers in inner for answer in answers]
+
+    expected = [[7 * k, 7 * (k + 1), 77, 70, 7 * k, 7 * (k + 1), 7 * (k + 1), 7 * (k + 2)] for k in range(3)]
+    assert ask_all(passes(0)) == [0, 7]
+    assert _within_a_minute(lambda: side_by_side(one, range(3))) == expected
+    assert [source.passes for source in sources] == [4, 4]  # one alone, and each of the three calls together
+
+
+def times(factor, block, start):
+    return factor * len(block)
+
+
+@given(st.lists(st.integers(0, 40), max_size=60), st.lists(st.integers(0, 40), max_size=60))
+def test_numbers_of_rows_once_each_and_those_that_lack(wanted, known):
+    found = distinct(np.array(wanted, dtype=np.int64))
+    assert found.tolist() == sorted(set(wanted))
+    kept = Kept()
+    if known:
+        kept.add(np.array(known), np.array(known, dtype=float)[:, None])
+    assert kept.lacking(found).tolist() == sorted(set(wanted) - set(known))
 
 
 @pytest.mark.parametrize("failing", [(1, 3), (0,), (3, 2)])
@@ -155,24 +208,6 @@ def test_an_error_within_a_pass_reaches_all_who_wait_for_it():
         _within_a_minute(lambda: side_by_side(one, range(3)))
     assert sorted(met) == [0, 1, 2]
     assert side_by_side(one, []) == []
-
-
-def _within_a_minute(function):
-    """A thread of its own, so that a hang is a failure and not a hang."""
-    outcome = []
-
-    def run():
-        try:
-            outcome.append((function(), None))
-        except BaseException as error:
-            outcome.append((None, error))
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(60)
-    assert outcome, "hangs"
-    if outcome[0][1] is not None:
-        raise outcome[0][1]
 
 
 def test_rows_kept_by_many_threads_at_once_stay_together():

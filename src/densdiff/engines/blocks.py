@@ -1,5 +1,6 @@
 """Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.rows import Rows, groups_at, sent_weights, total, weights_at
+from densdiff.engines.rows import Rows, groups_at, sent_weights, totals, weights_at
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
@@ -110,20 +111,26 @@ class GroupSums:
 
 
 def sample_sums(
-    rows: FloatArray | Rows,
-    omega: FloatArray,
-    groups: IntArray | Dealt,
+    samples: Sequence[tuple[FloatArray | Rows, FloatArray, IntArray | Dealt]],
     centers: FloatArray,
     sigmas: FloatArray,
     *,
     direct: bool,
     categories: Categories | None = None,
-) -> FloatArray:
-    """`group_sums` of a sample, in memory or not, (S, groups, b)."""
-    weights = sent_weights(omega)
-    n_groups = int((groups.pattern if isinstance(groups, Dealt) else groups).max()) + 1
-    fused, threads = fused_pays(len(rows), n_groups, len(centers), len(sigmas)), 1 if isinstance(rows, Rows) else None
-    return total(rows, GroupSums(weights, groups, n_groups, centers, sigmas, direct, categories, fused, threads))
+) -> list[FloatArray]:
+    """`group_sums` of the rows, weights and groups of each sample, in memory or not, (S, groups, b)."""
+
+    def task(rows: FloatArray | Rows, omega: FloatArray, groups: IntArray | Dealt) -> GroupSums:
+        n_groups = int((groups.pattern if isinstance(groups, Dealt) else groups).max()) + 1
+        how = _chosen(rows, n_groups, len(centers), len(sigmas))
+        return GroupSums(sent_weights(omega), groups, n_groups, centers, sigmas, direct, categories, *how)
+
+    return totals([rows for rows, *_ in samples], [task(*sample) for sample in samples])
+
+
+def _chosen(rows: FloatArray | Rows, n_groups: int, centers: int, sigmas: int) -> tuple[bool, int | None]:
+    """Whether the compiled sum is taken, and its threads."""
+    return fused_pays(len(rows), n_groups, centers, sigmas), 1 if isinstance(rows, Rows) else None
 
 
 @dataclass(frozen=True)
@@ -135,22 +142,26 @@ class _Several:
 
 
 def means_at(
-    rows: FloatArray | Rows,
+    samples: Sequence[FloatArray | Rows],
     centers: FloatArray,
     sigmas: FloatArray,
     *,
     direct: bool,
     categories: Categories | None = None,
-) -> FloatArray:
-    """Mean features of all rows at each sigma, in one pass, (S, b); a factor of categories may depend on sigma."""
-    whole = Dealt(np.zeros(1, dtype=np.intp), len(rows))
+) -> list[FloatArray]:
+    """Mean features of all rows of each sample, (S, b), in one pass; a factor of categories may depend on sigma."""
     order = np.argsort(-sigmas, kind="stable")  # widest first
     parts = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
-    fused, threads = fused_pays(len(rows), 1, len(centers), len(sigmas)), 1 if isinstance(rows, Rows) else None
-    tasks = [GroupSums(1.0 / len(rows), whole, 1, centers, part, direct, categories, fused, threads) for part in parts]
-    found = np.empty((len(sigmas), len(centers)))
-    found[order] = np.concatenate(total(rows, _Several(tasks)))[:, 0]
-    return found
+
+    def task(rows: FloatArray | Rows) -> _Several:
+        whole = Dealt(np.zeros(1, dtype=np.intp), len(rows))
+        how = _chosen(rows, 1, len(centers), len(sigmas))
+        return _Several(
+            [GroupSums(1.0 / len(rows), whole, 1, centers, part, direct, categories, *how) for part in parts]
+        )
+
+    back = np.argsort(order)
+    return [np.concatenate(found)[back, 0] for found in totals(samples, [task(rows) for rows in samples])]
 
 
 def evaluate(

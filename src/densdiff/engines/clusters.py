@@ -4,7 +4,7 @@ The task of a block runs where the block is; answers are merged in a tree, a few
 to the driver. A worker that dies is replaced by Dask, which does its blocks again.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from densdiff import checks, files
-from densdiff.engines.sources import ALL_DROPPED, EMPTY, Change, first_rows, length
+from densdiff.engines.sources import ALL_DROPPED, EMPTY, Change, Pass, first_rows, length
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 
 T = TypeVar("T")
@@ -121,6 +121,13 @@ class DaskSource:
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task on the workers, the answers merged there."""
+        found: T = self._computed(self.planned(task, merge, columns))[0]
+        return found
+
+    def planned(
+        self, task: Callable[[Any, int], Any], merge: Callable[[Any, Any], Any], columns: list[str] | None
+    ) -> Any:
+        """What `run` computes, delayed."""
         dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
         work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
         how = dask.delayed(merge, pure=False, traverse=False)
@@ -133,8 +140,7 @@ class DaskSource:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         while len(parts) > 1:
             parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
-        found: T = self._computed(parts[0])[0]
-        return found
+        return parts[0]
 
     def _computed(self, *parts: Any) -> Any:
         try:
@@ -152,6 +158,12 @@ class DaskSource:
         size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
         cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
         return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
+
+
+def run_together(passes: Sequence[Pass]) -> list[Any]:
+    """Passes over Dask collections as one computation, so that no worker waits for the end of one of them."""
+    widest = max((each.source for each in passes), key=lambda source: max(source.lengths, default=0))
+    return list(widest._computed(*(each.source.planned(each.task, each.merge, each.columns) for each in passes)))
 
 
 def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:

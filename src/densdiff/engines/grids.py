@@ -10,7 +10,7 @@ from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.rows import Rows, ends_of, groups_at, sent_weights, total, weights_at
+from densdiff.engines.rows import Rows, ends_of, groups_at, sent_weights, totals, weights_at
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
 
@@ -39,7 +39,7 @@ def plan(
 
 
 def _occupied(samples: Sequence[FloatArray | Rows], column: int, low: float, cell: float) -> FloatArray:
-    return np.unique(np.concatenate([total(rows, partial(_cells, column, low, cell), np.union1d) for rows in samples]))
+    return np.unique(np.concatenate(totals(samples, [partial(_cells, column, low, cell)] * len(samples), np.union1d)))
 
 
 def _cells(column: int, low: float, cell: float, rows: FloatArray, start: int) -> FloatArray:
@@ -57,15 +57,16 @@ def _middle(samples: Sequence[FloatArray | Rows], column: int) -> float:
 
 
 def spread(
-    rows: FloatArray | Rows,
-    omega: FloatArray,
-    groups: IntArray | Dealt,
+    samples: Sequence[tuple[FloatArray | Rows, FloatArray, IntArray | Dealt]],
     n_groups: int,
     axes: list[Axis],
     spacing: float,
-) -> tuple[FloatArray, int]:
-    """Counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the number of rows too far out."""
-    return total(rows, partial(_spread, sent_weights(omega), groups, n_groups, axes, spacing))
+) -> list[tuple[FloatArray, int]]:
+    """Of each sample's rows, weights and groups: counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the
+    number of rows too far out.
+    """
+    tasks = [partial(_spread, sent_weights(omega), groups, n_groups, axes, spacing) for _, omega, groups in samples]
+    return totals([rows for rows, *_ in samples], tasks)
 
 
 def _spread(
@@ -83,7 +84,7 @@ def _spread(
 
 def occupied_cells(samples: Sequence[FloatArray | Rows], axes: list[Axis], spacing: float) -> Cells:
     """Both samples as counts in cells."""
-    x, y = (total(rows, partial(_counted, axes, spacing), CellCounts.merged) for rows in samples)
+    x, y = totals(samples, [partial(_counted, axes, spacing)] * 2, CellCounts.merged)
     return resample.occupied_cells(x, y, axes, spacing)
 
 

@@ -14,8 +14,9 @@ from densdiff.checks.tables import Table, table_of
 from densdiff.core.scaling import FloatArray, Moments
 from densdiff.core.selection import IntArray
 from densdiff.engines.clusters import DaskSource
-from densdiff.engines.rows import Kept, Rows, picked, stacked
-from densdiff.engines.sources import BlockSource, Source
+from densdiff.engines.passes import ask_all
+from densdiff.engines.rows import Kept, Rows, distinct, picked, stacked
+from densdiff.engines.sources import BlockSource, Pass, Source
 from densdiff.errors import InputError
 from densdiff.files.blocks import FileBlocks, opened
 
@@ -213,10 +214,7 @@ def looked_through(
     early: list[IntArray | None] = [None, None]
     if plain and x.rows is not None and y.rows is not None:  # then one pass does both
         early = list(wanted(x.rows, y.rows))
-    about_x, about_y = (
-        _summed(source, each, index, keep)
-        for source, each, index, keep in zip((x, y), (of_x, of_y), early, kept, strict=True)
-    )
+    about_x, about_y = _summed((x, y), (of_x, of_y), early, kept)
     return Seen((x, y), (of_x, of_y), (about_x, about_y), kept)
 
 
@@ -227,19 +225,30 @@ def _matched(of: Reading, table: Table, names: tuple[str, ...]) -> Reading:
     return found if of.named else replace(found, names=names)
 
 
-def _summed(source: Source, of: Reading, index: IntArray | None, kept: Kept) -> Summary:
-    """One pass: the summary, and the rows of sorted numbers if any are asked for."""
-    columns = list(of.names) if of.named else None
-    if index is None or not len(index):
-        return source.run(of.summary, Summary.merged, columns)
-    index = np.unique(index)
-    found, rows = source.run(partial(_both, of, index), _merged, columns)
-    kept.add(index, rows)
-    return found
+def _summed(
+    sources: Sequence[Source],
+    readings: Sequence[Reading],
+    wanted: Sequence[IntArray | None],
+    kept: Sequence[Kept],
+) -> list[Summary]:
+    """One pass over each: the summary, and rows by number if any are asked for."""
+    none = np.empty(0, dtype=np.int64)
+    numbers = [none if index is None else distinct(index) for index in wanted]
+    found = ask_all(
+        [
+            Pass(source, partial(_both, of, index), _merged, list(of.names) if of.named else None)
+            for source, of, index in zip(sources, readings, numbers, strict=True)
+        ]
+    )
+    for keep, index, (_, rows) in zip(kept, numbers, found, strict=True):
+        if len(index):
+            keep.add(index, rows)
+    return [summary for summary, _ in found]
 
 
 def _both(of: Reading, index: IntArray, block: Any, start: int) -> tuple[Summary, FloatArray]:
-    return of.summary(block, start), picked(of, index, block, start)
+    rows = picked(of, index, block, start) if len(index) else np.empty((0, len(of.names)))
+    return of.summary(block, start), rows
 
 
 def _merged(a: tuple[Summary, FloatArray], b: tuple[Summary, FloatArray]) -> tuple[Summary, FloatArray]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from densdiff.checks.tables import table_of
-from densdiff.engines.sources import Source
+from densdiff.engines.clusters import DaskSource, run_together
+from densdiff.engines.sources import Pass, Source
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -19,11 +20,8 @@ _here = threading.local()
 
 @dataclass
 class _Request:
-    source: Source
-    task: Callable[[Any, int], Any]
-    merge: Callable[[Any, Any], Any]
-    columns: list[str] | None
-    answer: Any = None
+    passes: list[Pass]
+    answers: list[Any] = field(default_factory=list)
     error: BaseException | None = None
     done: bool = False
 
@@ -36,7 +34,7 @@ class _Board:
     running: int = 0
     waiting: list[_Request] = field(default_factory=list)
 
-    def ask(self, request: _Request) -> Any:
+    def ask(self, request: _Request) -> list[Any]:
         with self.changed:
             self.waiting.append(request)
             self.running -= 1
@@ -44,7 +42,7 @@ class _Board:
             self.changed.wait_for(lambda: request.done)
         if request.error is not None:
             raise request.error
-        return request.answer
+        return request.answers
 
     def serve(self) -> bool:
         """One pass over each source that is waited for, once nobody runs; False when all are done."""
@@ -53,8 +51,7 @@ class _Board:
             requests, self.waiting = self.waiting, []
         if not requests:
             return False
-        for source in {id(request.source): request.source for request in requests}.values():
-            _serve(source, [request for request in requests if request.source is source])
+        _serve(requests)
         with self.changed:
             self.running += len(requests)
             for request in requests:
@@ -65,25 +62,43 @@ class _Board:
 
 def ask(source: Source, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
     """A task on every block of a source, the answers merged in order; ``columns`` are the ones it needs, None all."""
-    board: _Board | None = getattr(_here, "board", None)
-    if board is None:
-        return source.run(task, merge, columns)
-    found: T = board.ask(_Request(source, task, merge, columns))
+    found: T = ask_all([Pass(source, task, merge, columns)])[0]
     return found
 
 
-def _serve(source: Source, requests: list[_Request]) -> None:
-    """In one pass, which computations around this one may share in their turn."""
-    needed = [request.columns for request in requests]
-    every = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
-    tasks, merges = [request.task for request in requests], [request.merge for request in requests]
+def ask_all(passes: list[Pass]) -> list[Any]:
+    """The same over several sources, none of which depends on the answer of another: on a cluster at the same time."""
+    board: _Board | None = getattr(_here, "board", None)
+    if board is not None:
+        return board.ask(_Request(passes))
+    if len(passes) > 1 and all(isinstance(each.source, DaskSource) for each in passes):
+        return run_together(passes)
+    return [each.source.run(each.task, each.merge, each.columns) for each in passes]
+
+
+def _serve(requests: list[_Request]) -> None:
+    """In one pass over each source, which computations around these may share in their turn."""
+    every = [each for request in requests for each in request.passes]
     try:
-        answers = ask(source, _Each(tasks), _Merge(merges), every)
-        for request, answer in zip(requests, answers, strict=True):
-            request.answer = answer
+        joint = [_joint([each for each in every if each.source is source]) for source in _distinct(every)]
+        answers = {id(one.source): iter(found) for one, found in zip(joint, ask_all(joint), strict=True)}
+        for request in requests:
+            request.answers = [next(answers[id(each.source)]) for each in request.passes]
     except BaseException as error:
         for request in requests:
             request.error = error
+
+
+def _distinct(passes: list[Pass]) -> list[Source]:
+    return list({id(each.source): each.source for each in passes}.values())
+
+
+def _joint(passes: list[Pass]) -> Pass:
+    """Over one source, as one that answers each."""
+    needed = [each.columns for each in passes]
+    columns = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
+    tasks, merges = [each.task for each in passes], [each.merge for each in passes]
+    return Pass(passes[0].source, _Each(tasks), _Merge(merges), columns)
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from densdiff.checks.summaries import Reading
 from densdiff.core.kernel import radius
 from densdiff.core.scaling import FloatArray, Moments, Scaling
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.passes import ask
-from densdiff.engines.sources import Source
+from densdiff.engines.passes import ask, ask_all
+from densdiff.engines.sources import Pass, Source
 from densdiff.errors import InputError
 
 T = TypeVar("T")
@@ -34,7 +34,11 @@ class Kept:
     found: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
 
     def lacking(self, index: IntArray) -> IntArray:
-        return np.setdiff1d(index, self.found[0])
+        """Those of sorted numbers whose rows are not here."""
+        known = self.found[0]
+        if not len(known):
+            return index
+        return np.asarray(index[known[np.minimum(np.searchsorted(known, index), len(known) - 1)] != index])
 
     def add(self, index: IntArray, rows: FloatArray) -> None:
         """Rows by their numbers; what another thread has added stays."""
@@ -87,17 +91,17 @@ class Rows:
 
     def fetch(self, index: IntArray) -> None:
         """Have these rows at hand, in one pass, if they are not yet."""
-        lacking = self.kept.lacking(np.unique(index))
+        lacking = self.kept.lacking(distinct(index))
         if not len(lacking):
             return
         names = list(self.reading.names) if self.reading.named else None
         found = ask(self.source, partial(picked, self.reading, lacking), stacked, names)
         self.kept.add(lacking, found)
 
-    def total(self, task: Task[T], merge: Callable[[T, T], T]) -> T:
+    def summing(self, task: Task[Any], merge: Callable[[Any, Any], Any]) -> Pass:
         """A task on every block, and the answers merged in the order of the blocks."""
         names = [self.reading.names[j] for j in self.columns] if self.reading.named else None
-        return ask(self.source, partial(_converted, self.reading, self.columns, self.scaling, task), merge, names)
+        return Pass(self.source, partial(_converted, self.reading, self.columns, self.scaling, task), merge, names)
 
     def scaled(self, scaling: Scaling) -> "Rows":
         """The same rows in inner units."""
@@ -124,6 +128,12 @@ def _converted(
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 
+def distinct(numbers: IntArray) -> IntArray:
+    """Each number once, in order: `numpy.unique`, ten times faster for some thousand integers."""
+    found = np.sort(numbers)
+    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+
+
 def picked(reading: Reading, index: IntArray, block: Any, start: int) -> FloatArray:
     rows = reading.rows(block, start)
     low, high = np.searchsorted(index, [start, start + len(rows)])
@@ -141,7 +151,16 @@ def added(a: Any, b: Any) -> Any:
 
 def total(rows: FloatArray | Rows, task: Task[T], merge: Callable[[T, T], T] = added) -> T:
     """A task on all rows, whether they are in memory or not."""
-    return rows.total(task, merge) if isinstance(rows, Rows) else task(rows, 0)
+    return totals([rows], [task], merge)[0]
+
+
+def totals(
+    samples: Sequence[FloatArray | Rows], tasks: Sequence[Task[T]], merge: Callable[[T, T], T] = added
+) -> list[T]:
+    """`total` of a task for each sample; of those that are not in memory, in one go."""
+    pairs = list(zip(samples, tasks, strict=True))
+    found = iter(ask_all([rows.summing(task, merge) for rows, task in pairs if isinstance(rows, Rows)]))
+    return [next(found) if isinstance(rows, Rows) else task(rows, 0) for rows, task in pairs]
 
 
 def sent_weights(omega: FloatArray) -> FloatArray | float:

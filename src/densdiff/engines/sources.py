@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from densdiff.checks.tables import Table, table_of
 from densdiff.engines.pairs import cores
@@ -38,6 +38,15 @@ class Source(Protocol):
 
     def changed(self, change: Change) -> "Source":
         """Blocks made of these and the numbers of their first rows, which may leave out rows."""
+
+
+class Pass(NamedTuple):
+    """What a run over a source needs."""
+
+    source: Any
+    task: Callable[[Any, int], Any]
+    merge: Callable[[Any, Any], Any]
+    columns: list[str] | None  # the ones it needs, None for all
 
 
 @dataclass

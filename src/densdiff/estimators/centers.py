@@ -127,11 +127,10 @@ class CentersSolver(CenterKernel):
         self.distance_steps = 0
         self._spectra: dict[int, ridge.Spectrum] = {}
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
-        self._sums = [
-            sample_sums(sample.rows, sample.omega, groups, centers, sigmas, direct=self.direct, categories=categories)
-            for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))
-        ]  # two of (S, groups, b)
-        self._mass = [mass_of(groups, sample.omega) for sample, groups in ((x, folds.groups_x), (y, folds.groups_y))]
+        samples = [(x.rows, x.omega, folds.groups_x), (y.rows, y.omega, folds.groups_y)]
+        # two of (S, groups, b)
+        self._sums = sample_sums(samples, centers, sigmas, direct=self.direct, categories=categories)
+        self._mass = [mass_of(groups, omega) for _, omega, groups in samples]
         if lams is None:
             row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)

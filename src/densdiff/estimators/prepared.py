@@ -132,7 +132,9 @@ class Prepared:
 
 
 def wanted_rows(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
-    """Numbers of the rows that a fit and a test of two samples ask for: had in one pass, they cost no other."""
+    """Numbers of the rows that a fit and a test of two samples ask for, some of them several times: had in one pass,
+    they cost no other.
+    """
     found: list[list[selection.IntArray]] = [[], []]
     sizes = n, m
     for index, size in zip(found, sizes, strict=True):
@@ -145,7 +147,7 @@ def wanted_rows(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.In
         drawn = selection.draw_rows(seed, n + m, count)
         found[0].append(drawn[drawn < n])
         found[1].append(drawn[drawn >= n] - n)
-    x, y = (np.unique(np.concatenate(index)) for index in found)
+    x, y = map(np.concatenate, found)
     return x, y
 
 

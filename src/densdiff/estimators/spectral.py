@@ -46,7 +46,7 @@ class SpectralSolver(FilterKernel):
         """Spread the rows for a run of sigmas and transform each octave; the number of rows that lay too far out."""
         sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
         axes, spacing = plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
-        counted = [spread(s.rows, s.omega, g, n_groups, axes, spacing) for s, g in self._grouped()]
+        counted = spread([(s.rows, s.omega, g) for s, g in self._grouped()], n_groups, axes, spacing)
         outside, rows = sum(count for _, count in counted), len(self.x.rows) + len(self.y.rows)
         if outside > _MOST_OUTSIDE * rows:
             raise NumericalError(

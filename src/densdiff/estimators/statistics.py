@@ -213,10 +213,8 @@ class SummedStatistics:
         self.data, self.models, self.kernel = data, models, kernel
         sigmas = np.array([sigma for sigma, _ in models])
         self.log_scales = np.array([kernel.log_scale(sigma) for sigma in sigmas])
-        self._means = [
-            means_at(sample.rows, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
-            for sample in (data.x, data.y)
-        ]
+        samples = data.x.rows, data.y.rows
+        self._means = means_at(samples, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
 
     def of(self, labels: BoolArray) -> FloatArray:
         """The data's own statistics, (1, M); there are no others."""

@@ -297,7 +297,7 @@ def _wanted(seed: int, n: int, m: int) -> tuple[Any, Any]:
     more = [
         [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
     ]
-    x, y = (np.unique(np.concatenate([index, *others])) for index, others in zip(found, more, strict=True))
+    x, y = (np.concatenate([index, *others]) for index, others in zip(found, more, strict=True))
     return x, y
 
 
