@@ -1,6 +1,7 @@
 """Samples that are not in memory give the answers of those that are: any cut into blocks, any kind of file, Dask."""
 
 import pickle
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff.checks import holes
 from densdiff.files.blocks import FileBlocks, opened
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
@@ -158,20 +160,41 @@ def test_dropped_rows_are_those_dropped_in_memory_and_kinds_survive(of_a, of_b):
     assert dropped[0] == dropped[1] != []
 
 
-def test_a_level_for_missing_values_does_not_depend_on_blocks():
+@few
+@given(of_a=cuts(SMALL), of_b=cuts(SMALL))
+def test_holes_are_filled_as_in_memory_in_any_blocks(of_a, of_b):
     a, b = map(with_holes, tables(SMALL, SMALL))
     asked = {"n_permutations": 19, "random_state": 0, "missing": "level"}
-    one, other = (
-        dd.compare(Blocks(a, []), Blocks(b, []), **asked),
-        dd.compare(Blocks(a, [9, 80]), Blocks(b, [3]), **asked),
-    )
-    same_columns(one, other)
-    expected = {column.name: column for column in dd.compare(a, b, **asked).columns}
-    assert {"size is missing", "size", "age", "city", "grade", "paid"} == expected.keys()
-    for column in one.columns:
-        # numbers in place of missing ones are others, drawn from the same column
-        tolerance = 0.05 if column.name == "size" else 1e-12
-        np.testing.assert_allclose(column.normalized, expected[column.name].normalized, atol=tolerance)
+    expected = dd.compare(a, b, **asked)
+    assert {column.name for column in expected.columns} == {*a.columns, "size is missing"}
+    same_columns(dd.compare(Blocks(a, of_a), Blocks(b, of_b), **asked), expected)
+
+
+@given(st.integers(1, 12_000), st.lists(st.integers(0, 12_000), max_size=4), st.integers(0, 3))
+def test_known_values_of_any_stretches_are_those_of_the_column(n, cuts_of, seed):
+    column = np.random.default_rng([n, seed]).normal(size=n)
+    column[seed::3] = np.nan
+    parts = np.split(column, sorted(min(cut, n) for cut in cuts_of))
+    starts = np.cumsum([0, *map(len, parts)])[:-1]
+    found = reduce(holes.fewer, map(holes.known, parts, starts))
+    whole = holes.known(column)
+    for part, expected in zip(found, whole, strict=True):
+        np.testing.assert_array_equal(part, expected)
+    there = column[~np.isnan(column)]
+    assert len(whole[1]) == min(len(there), 5000)
+    assert np.isin(whole[1], there).all()
+    if len(there):
+        fill = holes.filling(whole, whole)
+        found = [holes.filled(part, start, fill) for part, start in zip(parts, starts, strict=True)]
+        np.testing.assert_array_equal(np.concatenate(found), holes.filled(column, 0, fill))
+
+
+def test_holes_are_filled_evenly():
+    column = np.full(3000, np.nan)
+    fill = np.linspace(0.0, 1.0, 1000)
+    for step in (1, 2, 5, 7):
+        found = np.sort(holes.filled(column, 17, fill)[::step])
+        assert np.abs(found - (np.arange(len(found)) + 0.5) / len(found)).max() < 8 / len(found)
 
 
 def test_columns_without_values_and_columns_that_name_rows_are_left_out():

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import densdiff as dd
-from tests.contracts.registry import ESTIMATORS, FORMS, POINTS, QUESTIONS, named
+from tests.contracts.registry import BEYOND_MEMORY, ENGINES, ESTIMATORS, FORMS, POINTS, QUESTIONS, named
 
 N = 24
 SEED = 7
@@ -119,6 +119,42 @@ def test_every_container_gives_the_bits_of_the_array_and_is_not_changed(case, fo
     before = contents(given)
     assert bits(answer(case, **given), form.hold(POINTS)) == bits(first(case))
     assert contents(given) == before
+
+
+@pytest.mark.parametrize(
+    ("case", "engine"),
+    [(case, engine) for case in [*ESTIMATORS, *QUESTIONS] for engine in ENGINES if engine.takes(case)],
+    ids=str,
+)
+def test_rows_that_are_not_in_memory_give_the_answer_of_the_array_or_a_sentence(case, engine):
+    given = case.inputs(N)
+    whole = {"X"} if "y" in given else set()  # labelled rows are in memory; new ones need not be
+    given = {name: each if name in whole or not is_table(each) else engine.hold(each) for name, each in given.items()}
+    if case.name not in BEYOND_MEMORY:
+        if whole:
+            given["X"] = engine.hold(given["X"])
+        with pytest.raises(dd.InputError, match=r"^[^\n]+$"):
+            answer(case, **given)
+        return
+    assert apart(first(case), answer(case, **given), BEYOND_MEMORY[case.name]) == []
+
+
+def apart(expected, found, ignored, where=""):
+    """The places where two answers differ by more than rounding."""
+    if hasattr(expected, "get_params"):
+        expected, found = said(expected, POINTS), said(found, POINTS)
+    if is_dataclass(expected):
+        names = [field.name for field in fields(expected) if field.name not in ignored]
+        expected, found = ({name: getattr(each, name) for name in names} for each in (expected, found))
+    if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
+        return [at for name, each in expected.items() for at in apart(each, found[name], ignored, f"{where}.{name}")]
+    if isinstance(expected, list | tuple) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return [at for k, pair in pairs for at in apart(*pair, ignored, f"{where}[{k}]")]
+    if np.asarray(expected).dtype.kind == "f":
+        close = np.shape(expected) == np.shape(found) and np.allclose(expected, found, 1e-9, 1e-9, equal_nan=True)
+        return [] if close else [where]
+    return [] if np.array_equal(expected, found) else [where]
 
 
 def test_files_of_every_kind_give_the_bits_of_the_array(tmp_path):

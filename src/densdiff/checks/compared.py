@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.checks import holes
 from densdiff.checks.categories import MISSING_LEVEL, Levels, coded, is_category, refuse_nearly_numbers, truths
 from densdiff.checks.parameters import choice
 from densdiff.checks.samples import Pair, matched, paired
@@ -167,7 +168,7 @@ def _treated(
             filled = [_filled(column, mask, MISSING_LEVEL) for column, mask in zip(both, of, strict=True)]
             new = [(name, filled)]
         else:
-            new = [(name, _spread_filled(both, of)), (f"{name} is missing", [Column(m, "booleans") for m in of])]
+            new = [(name, _spread_filled(both)), (f"{name} is missing", [Column(m, "booleans") for m in of])]
         for label, columns in new:
             found.append(label)
             for pool, column in zip(pools, columns, strict=True):
@@ -204,19 +205,13 @@ def _filled(column: Column, mask: BoolArray, value: Any) -> Column:
     return replace(column, values=values)
 
 
-def _spread_filled(both: list[Column], masks: list[BoolArray]) -> list[Column]:
-    """Numbers with pooled ones, evenly spread, in place of missing ones, which says nothing about the tables apart.
-
-    One value for all, such as the median, would be a point mass in the table that lacks more.
-    """
+def _spread_filled(both: list[Column]) -> list[Column]:
+    """Numbers with pooled ones in place of missing ones."""
     if any(column.kind not in ("numbers", "booleans") for column in both):
         return both  # refused later, by what it holds
-    values = np.concatenate([np.asarray(column.values, dtype=np.float64) for column in both])
-    holes = np.flatnonzero(np.concatenate(masks))
-    known = np.sort(np.delete(values, holes))
-    spread = known[(np.arange(len(holes)) * len(known) + len(known) // 2) // len(holes)]
-    values[holes] = np.random.default_rng(0).permutation(spread)  # the same for the same tables
-    parts = np.split(values, [len(masks[0])])
+    a, b = (np.asarray(column.values, dtype=np.float64) for column in both)
+    fill = holes.filling(holes.known(a), holes.known(b))
+    parts = holes.filled(a, 0, fill), holes.filled(b, 0, fill)
     return [replace(column, values=part) for column, part in zip(both, parts, strict=True)]
 
 

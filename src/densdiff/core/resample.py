@@ -160,6 +160,12 @@ def relabellings(
         yield found
 
 
+def with_own(is_x: BoolArray, chunks: Iterator[BoolArray]) -> Iterator[BoolArray]:
+    """The data's own labels before the first chunk, in one piece with it, whose kernels then serve both."""
+    yield np.concatenate([is_x[None, :], next(chunks)])
+    yield from chunks
+
+
 def pvalue(observed: float, null: FloatArray) -> float:
     """(1 + number of null values at least as large) / (1 + their number)."""
     return float((1 + _at_least(null, observed)) / (1 + len(null)))

@@ -6,20 +6,19 @@ from functools import cached_property, partial
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from densdiff import checks
+from densdiff.checks import holes
 from densdiff.checks.categories import MISSING_LEVEL, Levels
 from densdiff.checks.compared import MISSING
 from densdiff.checks.summaries import Reading, are_words, refuse_missing
 from densdiff.checks.tables import Column, Table, missing_values
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.inputs import Looked, Seen, Wanted, looked_through
+from densdiff.engines.passes import ask_all
 from densdiff.engines.rows import Rows
-from densdiff.engines.sources import Source
+from densdiff.engines.sources import Pass, Source
 from densdiff.errors import InputError
-
-_KNOWN = 5000  # values of a column that stand for all when missing ones are filled
 
 
 @dataclass(frozen=True)
@@ -166,42 +165,25 @@ def _fills(seen: Seen) -> dict[str, FloatArray | str]:
     if twice := [name for name in seen.names if name in {f"{seen.names[j]} is missing" for j in numbers}]:
         raise InputError(f"a column is already named {checks.shown(twice[0])}; rename it")
     if numbers:
-        both = [
-            source.run(partial(_known, of.only(numbers)), _fewer, None)
+        passes = [
+            Pass(source, partial(_known, of.only(numbers)), _fewer, None)
             for source, of in zip(seen.sources, seen.readings, strict=True)
         ]
-        for j, (_, of_a), (_, of_b) in zip(numbers, *both, strict=True):
-            found[seen.names[j]] = np.sort(np.concatenate([of_a, of_b]))
+        for j, *both in zip(numbers, *ask_all(passes), strict=True):
+            found[seen.names[j]] = holes.filling(*both)
     return found
 
 
-Drawn = tuple[npt.NDArray[np.intp], FloatArray]  # scattered row numbers and values
+def _known(of: Reading, block: Any, start: int) -> list[holes.Drawn]:
+    return [holes.known(np.asarray(column.values, dtype=np.float64), start) for column in of.table(block).columns]
 
 
-def _known(of: Reading, block: Any, start: int) -> list[Drawn]:
-    """Some values of each column, drawn by the numbers of their rows, so that blocks of any size give the same."""
-    found = []
-    for column in of.table(block).columns:
-        values = np.asarray(column.values, dtype=np.float64)
-        there = np.flatnonzero(~np.isnan(values))
-        found.append(_first((_scattered(start + there), values[there])))
-    return found
-
-
-def _first(drawn: Drawn) -> Drawn:
-    order = np.argsort(drawn[0], kind="stable")[:_KNOWN]
-    return drawn[0][order], drawn[1][order]
-
-
-def _fewer(a: list[Drawn], b: list[Drawn]) -> list[Drawn]:
-    return [_first((np.concatenate([x[0], y[0]]), np.concatenate([x[1], y[1]]))) for x, y in zip(a, b, strict=True)]
+def _fewer(a: list[holes.Drawn], b: list[holes.Drawn]) -> list[holes.Drawn]:
+    return list(map(holes.fewer, a, b))
 
 
 def _filled(of: Reading, fills: dict[str, FloatArray | str], block: Any, start: int) -> Table:
-    """Words with a level for what is missing, numbers with others of theirs and a column that says so.
-
-    Which number fills a hole depends on the number of its row alone, so blocks of any size give the same.
-    """
+    """Words with a level for what is missing, numbers with others of theirs and a column that says so."""
     table = of.named_table(block)
     found: dict[str, Column] = {}
     for name, column in zip(of.names, table.columns, strict=True):
@@ -217,12 +199,6 @@ def _filled(of: Reading, fills: dict[str, FloatArray | str], block: Any, start: 
             values[lost] = MISSING_LEVEL
             found[name] = Column(values, fill)
         else:
-            numbers = np.array(column.values, dtype=np.float64)
-            numbers[lost] = fill[_scattered(start + np.flatnonzero(lost)) % len(fill)]
+            numbers = holes.filled(column.values, start, fill)
             found |= {name: Column(numbers), f"{name} is missing": Column(lost, "booleans")}
     return replace(table, names=tuple(found), columns=list(found.values()), shape=(len(table), len(found)))
-
-
-def _scattered(number: npt.NDArray[np.integer]) -> npt.NDArray[np.intp]:
-    """Row numbers as numbers without any order: Weyl's sequence, its high bits."""
-    return ((number.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(33)).astype(np.intp)

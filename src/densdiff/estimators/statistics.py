@@ -135,10 +135,12 @@ class KernelStatistics:
         w, factor = _centered(labels)
         found = np.zeros((len(labels), len(self.models)))
         step = max(1, _TILE // len(self.rows))
-        for start in range(0, len(self.rows), step):
-            block, part = self.rows[start : start + step], w[start : start + step]
+        for start in range(0, len(self.rows), step):  # a kernel is symmetric: the part before the diagonal is not made
+            block, part, after = self.rows[start : start + step], w[start : start + step], w[start + step :]
             for k, (sigma, lam) in enumerate(self.models):
-                found[:, k] += np.einsum("nb,nb->b", part, self.kernel.kernel(sigma, lam, block, self.rows) @ w)
+                kernel = self.kernel.kernel(sigma, lam, block, self.rows[start:])
+                products = kernel[:, : len(part)] @ part + 2.0 * (kernel[:, len(part) :] @ after)
+                found[:, k] += np.einsum("nb,nb->b", part, products)
         for k, (sigma, lam) in enumerate(self.models):
             peak = float(self.kernel.kernel(sigma, lam, self.rows[:1], self.rows[:1])[0, 0])
             found[np.abs(found[:, k]) <= _ROUNDING * factor * peak, k] = 0.0

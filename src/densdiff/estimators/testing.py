@@ -46,7 +46,8 @@ from densdiff.estimators.statistics import (
     spread_sigmas,
 )
 
-_KERNEL_WORK = 1e11  # multiplications that relabelling with all pairs of rows may take: some seconds
+_KERNEL_WORK = 2e11  # multiplications that relabelling with all pairs of rows may take: two seconds
+_KERNEL_MADE = 900  # relabellings that take as long as making the kernel
 _MOST_WORK = 2e12  # beyond it "auto" turns to the limit of the null
 _POOLED = Side(0.5, 0.5)
 _REFIT_ROWS = 3000
@@ -141,7 +142,8 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
     rows, (inner, lams) = data.pooled_rows, _grids(estimator, data)
     given = _given(inner, lams)
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
-    kind = _kind(estimator, rows, 2.0 * permutations * count * len(rows) ** 2, blocks or tuning == "refit")
+    work = 2.0 * (permutations + _KERNEL_MADE) * count * len(rows) ** 2
+    kind = _kind(estimator, rows, work, blocks or tuning == "refit")
     kind = "centers" if len(data.levels) else kind
     drawn = _drawn_centers(estimator, data) if kind == "centers" else None
     centers = None if drawn is None else _center_kernel(data, drawn, inner)
@@ -180,7 +182,7 @@ def _large(estimator: LSDD, data: Prepared, tuning: str, blocks: bool) -> Tested
         estimator, data, tuning, drawn, None if drawn is None else _center_kernel(data, drawn, inner)
     )
     how = "sigma and lam given" if _given(inner, lams) else _TUNED[tuning].format(len(models))
-    if tuning == "pooled":
+    if tuning == "pooled" and len(data.x.rows) + len(data.y.rows) > _POOLED_ROWS:
         how = how.replace("the pooled rows", f"{_POOLED_ROWS} pooled rows drawn at random")
     if centers is None:
         return Tested(CellStatistics(data, models), "spectral", how, 0.0)

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -186,7 +185,7 @@ def _permuted(
         values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
         return values, best, resample.share_at_least(values), "all partitions"
     else:
-        table = case.table(chain([is_x[None, :]], resample.relabellings(is_x, groups, count, random)))
+        table = case.table(resample.with_own(is_x, resample.relabellings(is_x, groups, count, random)))
     values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
     return values, best, resample.pvalue(float(values[0]), values[1:]), "permutation"
 
