@@ -10,6 +10,7 @@ import sys
 import warnings
 from pathlib import Path
 
+import matplotlib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
@@ -19,8 +20,10 @@ from benchmarks.measure import ERROR, fastest, head, line, one_core, record, ski
 
 try:
     import quadprog  # noqa: F401  EDx needs it, and QuaPy does not install it
-    import quapy
-    from quapy.method import aggregative, non_aggregative
+
+    with matplotlib.rc_context():  # QuaPy changes what all figures look like
+        import quapy
+        from quapy.method import aggregative, non_aggregative
 except ImportError:
     quapy = None
 

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from benchmarks import measure, results
@@ -25,7 +26,9 @@ def page(monkeypatch):
 @pytest.mark.filterwarnings("ignore")  # of the peers' own imports
 @pytest.mark.parametrize("name", NAMES)
 def test_every_benchmark_can_be_called_quick_and_says_what_it_measures(name):
+    before = dict(dict.items(matplotlib.rcParams))
     module = importlib.import_module(f"benchmarks.{name}")
+    assert dict(dict.items(matplotlib.rcParams)) == before  # or figures of others look like a peer's
     assert inspect.signature(module.main).parameters["quick"].default is False
     assert module.__doc__.strip()
 

@@ -236,9 +236,12 @@ def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "ftp://127.0.0.1:80"])
 def test_an_address_where_nobody_answers_is_one_line(stored, address, monkeypatch):
     monkeypatch.setattr(clusters, "_PATIENCE", "0.3s")
+    before = dask.config.get("scheduler", None)
     message = refusal("compare", stored[0] / "big_a", stored[0] / "big_b", "--scheduler", address)
     assert message.startswith(f"no Dask scheduler answers at '{address}': ")
     assert message.endswith("; give the address it prints when it starts, such as tcp://127.0.0.1:8786")
+    assert dask.config.get("scheduler", None) == before  # who cannot connect leaves nothing behind
+    assert da.ones(3).sum().compute() == 3
 
 
 def test_frames_without_rows_are_refused(samples):

@@ -1,5 +1,7 @@
 """What stands in the way of samples that are not in memory: one sentence, with the column, the row and the value."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -241,6 +243,51 @@ def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
         assert refusal("compare", *paths) == (
             "column 'b' of A.csv: 1 missing value, at row 0; use --missing drop or --missing level"
         )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy"])
+def test_the_command_searches_a_large_series_in_stretches(tmp_path, ending):
+    level = np.random.default_rng(0).normal(size=5000)
+    level[2500:] += 3.0
+    table = pd.DataFrame({"x0": pd.date_range("2026-01-01", periods=5000, freq="min"), "x1": level})
+    path = tmp_path / f"series.{ending}"
+    if ending == "csv":
+        table.to_csv(path, index=False)
+    elif ending == "parquet":
+        table.to_parquet(path)
+    else:
+        np.save(path, np.column_stack([np.arange(5000.0), level]))
+    asked = ("--time", "x0", "--columns", "x1", "--window", "60", "--seed", "0", "--json")
+    with sklearn.config_context(working_memory=0.12):
+        code, out, _ = run("changes", path, *asked)
+        found = json.loads(out)
+        assert code == 0
+        assert [abs(change - 2500) <= 3 for change in found["changes"]] == [True]
+        assert "searched in 4 overlapping stretches" in found["warnings"][-1]
+        assert len(found["times"]) == 1
+        assert "has no column" in refusal("changes", path, "--time", "none", "--columns", "x1")
+        if ending != "npy":
+            assert refusal("changes", path, "--time", "none") == (
+                f"series.{ending} has no column 'none'; it has 'x0', 'x1'"
+            )
+            assert refusal("changes", path).startswith(f"column 'x0' of series.{ending} holds dates or times; give")
+
+
+@pytest.mark.parametrize("labelled", [True, False])
+def test_the_command_balances_a_large_file(tmp_path, labelled):
+    random = np.random.default_rng(0)
+    labels = np.arange(80) % 2
+    old, new = random.normal(size=(80, 2)) + 2.0 * labels[:, None], random.normal(size=(3000, 2))
+    pd.DataFrame(old, columns=["a", "b"]).assign(y=labels).to_csv(tmp_path / "old.csv", index=False)
+    fresh = pd.DataFrame(new, columns=["a", "b"])
+    (fresh.assign(y=1) if labelled else fresh).to_csv(tmp_path / "new.csv", index=False)
+    asked = ("balance", tmp_path / "old.csv", tmp_path / "new.csv", "--label", "y", "--seed", "0", "--json")
+    expected = run(*asked)
+    with sklearn.config_context(working_memory=0.1):
+        with pytest.raises(dd.InputError, match="the limit is"):
+            files.table(tmp_path / "new.csv")
+        assert run(*asked) == expected
+    assert json.loads(expected[1])["n_y"] == 3000
 
 
 def test_dates_in_a_late_block_are_named_by_row():

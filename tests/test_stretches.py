@@ -1,14 +1,20 @@
 """Series and unlabelled rows that are not in memory: in stretches that overlap, and drawn."""
 
 import dask.array as da
+import dask.dataframe as df
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff.engines.clusters import DaskSource
+from densdiff.engines.sources import BlockSource
+from densdiff.engines.stretches import stretches
 from densdiff.questions import class_balance
-from tests.large import Blocks
+from tests.large import Blocks, cuts
 
 CHANGES = (1500, 3300)
 
@@ -51,6 +57,33 @@ def test_a_series_beyond_the_ceiling_is_searched_in_stretches_that_share_alpha(s
     assert found.alpha == 0.05
     assert "searched in 4 overlapping stretches, each at alpha / 4" in found.warnings[-1]
     assert (found.pvalues >= 4 / 1000).all()  # four times what a stretch can reach
+
+
+@given(n=st.integers(1, 60), data=st.data())
+def test_stretches_are_slices_read_in_one_go(n, data):
+    size = data.draw(st.integers(2, 70))
+    overlap = data.draw(st.integers(0, size - 1))
+    table = pd.DataFrame({"a": np.arange(n), "b": -np.arange(n) / 2})
+    blocks = Blocks(table, data.draw(cuts(n)))
+    source = BlockSource("series", blocks, n)
+    found = list(stretches(source, "series", size, overlap))
+    assert blocks.passes == 1
+    of_dask = list(stretches(DaskSource("series", df.from_pandas(table, npartitions=2)), "series", size, overlap))
+    assert [start for start, _ in found] == [start for start, _ in of_dask]
+    stops = [start + len(part["a"]) for start, part in found]
+    assert stops[-1] == n
+    for (start, part), (_, other), stop in zip(found, of_dask, stops, strict=True):
+        for name in table:
+            np.testing.assert_array_equal(part[name], table[name][start:stop])
+            np.testing.assert_array_equal(other[name], table[name][start:stop])
+    for (start, _), stop in zip(found[1:], stops, strict=False):
+        assert stop - start == overlap
+
+
+def test_a_series_that_gives_fewer_rows_the_second_time_is_refused():
+    source = BlockSource("series", [np.zeros((5, 1)), np.ones((4, 1))], 12)
+    with pytest.raises(dd.InputError, match="series gave 9 rows after 12; it must give the same rows each time"):
+        list(stretches(source, "series", 4, 1))
 
 
 @pytest.mark.parametrize(

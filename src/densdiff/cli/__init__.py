@@ -26,7 +26,6 @@ from densdiff.cli.inputs import (
     cluster,
     layout,
     named,
-    names_of,
     refuse_clock,
     refuse_file,
     refuse_twice,
@@ -160,7 +159,8 @@ def changes(
 
     refuse_unwritable(report, series)
     with working("Reading ..."):
-        table = layout(columns, sep, decimal, no_header).read(series, [] if time is None else [time])
+        how = layout(columns, sep, decimal, no_header)
+        table = how.read(series, [] if time is None else [time], in_blocks=True)
     if time is None:
         refuse_clock(table, series)
     named(series=series)
@@ -201,9 +201,7 @@ def balance(
     how = layout(columns, sep, decimal, no_header).without(label)
     with working("Reading ..."):
         rows, labels = split(how.read(train, [label]), label)
-        fresh = how.read(new)
-    if label in names_of(fresh):
-        fresh, _ = split(fresh, label)
+        fresh = how.of_others(new, label)
     named(X=train, X_new=new, y=f"column {checks.shown(label)} of {called(train)}")
     with working("Estimating ..."):
         found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)

@@ -30,7 +30,7 @@ class Layout:
     def read(self, path: Path, also: Sequence[str] = (), *, in_blocks: bool = False) -> Any:
         """A table of the columns asked for, all by default; ``also`` are columns that must be among them.
 
-        A large file is given ``in_blocks``, where these can be used.
+        A large file is given ``in_blocks``, where these can be used; one that has no names, if none are asked for.
         """
         import numpy as np
 
@@ -39,7 +39,8 @@ class Layout:
         from densdiff.files.blocks import opened
 
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
-        reader = opened if in_blocks else files.table
+        nameless = path.suffix.lower() == ".npy" and own is None and also
+        reader = opened if in_blocks and not nameless else files.table
         table = reader(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
         if isinstance(table, np.ndarray) and (own or also):  # an array has no names to ask for
             rows = table.reshape(len(table), -1)
@@ -48,6 +49,17 @@ class Layout:
             if name not in (known := names_of(table)):
                 raise InputError(f"{called(path)} has no column {checks.shown(name)}; it has {checks.listed(known)}")
         return table
+
+    def of_others(self, path: Path, name: str) -> Any:
+        """A table, a large one in blocks, without one of its columns if it has that."""
+        from densdiff.files.blocks import FileBlocks
+
+        found = self.read(path, in_blocks=True)
+        if name not in (known := names_of(found)):
+            return found
+        if isinstance(found, FileBlocks):
+            return replace(self, columns=[other for other in known if other != name]).read(path, in_blocks=True)
+        return split(found, name)[0]
 
     def without(self, name: str) -> "Layout":
         """The same without one column."""
@@ -69,8 +81,17 @@ def cluster(address: str | None) -> Any:
     return connected(address)
 
 
+def beginning(table: Any) -> Any:
+    """The first block of a large file; a table as it is."""
+    from densdiff.files.blocks import FileBlocks
+
+    return next(iter(table), {}) if isinstance(table, FileBlocks) else table
+
+
 def names_of(table: Any) -> list[str]:
-    return list(table) if isinstance(table, dict) else list(getattr(table, "column_names", ()))
+    """Of its columns, if it has any."""
+    known = beginning(table)
+    return list(known) if isinstance(known, dict) else list(getattr(known, "column_names", ()))
 
 
 def split(table: Any, name: str) -> tuple[Any, Any]:
@@ -111,7 +132,7 @@ def refuse_clock(table: Any, path: Path) -> None:
     from densdiff import checks
     from densdiff.errors import InputError
 
-    kinds = [str(field.type) for field in getattr(table, "schema", ())]
+    kinds = [str(field.type) for field in getattr(beginning(table), "schema", ())]
     for name, kind in zip(names_of(table), kinds, strict=False):
         if kind.startswith(("timestamp", "date", "time")):
             cure = f"give --time {checks.bare(name)} if it is the clock, or the other columns by --columns"

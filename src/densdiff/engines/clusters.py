@@ -37,11 +37,12 @@ def connected(address: str) -> Iterator[None]:
     """A connection to a scheduler, on whose workers Dask computes as long as it lasts."""
     distributed = _dask("distributed")
     try:
-        client = distributed.Client(address, timeout=_PATIENCE)
+        # as the default of the process, one that cannot connect would stay its default
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except Exception as error:  # whatever a name, a port or another server made of it
         why = f"no Dask scheduler answers at {checks.shown(address)}: {files.reason(error)}"
         raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
-    with client:
+    with client, _dask().config.set(scheduler=client):
         yield
 
 

@@ -188,6 +188,8 @@ def mass_of(groups: IntArray | Dealt, omega: FloatArray) -> FloatArray:
     """Sum of the weights of each group, (groups,)."""
     if isinstance(groups, Dealt):
         return np.asarray(groups.counts() * omega[0])
+    if omega.strides == (0,):  # one number for all
+        return np.asarray(np.bincount(groups) * omega[0])
     return np.bincount(groups, omega).astype(np.float64)
 
 

@@ -73,26 +73,32 @@ class BlockSource:
         """On all cores, at most a few blocks at a time."""
         pending: deque[Any] = deque()
         found: Any = None
-        start, empty = 0, True
-        begins: list[int] = []
-        with ThreadPoolExecutor(cores()) as pool, Progress(self.where, self.rows) as progress:
+        empty = True
+        with ThreadPoolExecutor(cores()) as pool:
+            for start, block in self.in_order(columns):
+                pending.append(pool.submit(task, block, start))
+                if len(pending) > cores():
+                    found, empty = _merged(found, pending.popleft().result(), merge, empty), False
+            while pending:
+                found, empty = _merged(found, pending.popleft().result(), merge, empty), False
+        return found  # type: ignore[no-any-return]
+
+    def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+        """Every block that has rows, after the number of its first one."""
+        start, begins = 0, list[int]()
+        with Progress(self.where, self.rows) as progress:
             for block in self._iterated(columns):
                 if not (rows := length(block)):
                     continue
                 self._recognize(block, begins)
-                pending.append(pool.submit(task, block, start))
+                yield start, block
                 start += rows
-                if len(pending) > cores():
-                    found, empty = _merged(found, pending.popleft().result(), merge, empty), False
-                    progress.at(start)
-            while pending:
-                found, empty = _merged(found, pending.popleft().result(), merge, empty), False
+                progress.at(start)
         if self.rows is not None and start != self.rows:
             raise InputError(f"{self.where} gave {start} rows after {self.rows}; it must give the same rows each time")
-        if empty:
+        if not start:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         self.rows, self.seen = start, begins
-        return found  # type: ignore[no-any-return]
 
     def _recognize(self, block: Any, begins: list[int]) -> None:
         """Refuse an iterable that shuffles its rows or draws others: the first row of each block tells."""

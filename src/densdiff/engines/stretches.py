@@ -1,5 +1,6 @@
 """A source of blocks as stretches of consecutive rows that overlap, or as rows drawn from all of it."""
 
+from collections import deque
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from densdiff.checks.summaries import Reading, Summary, reading, refuse_missing
 from densdiff.core import selection
 from densdiff.core.selection import IntArray
-from densdiff.engines.sources import Source, length
+from densdiff.engines.sources import BlockSource, Source, length
 from densdiff.files.blocks import room
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -31,25 +32,54 @@ def _count(block: Any, start: int) -> int:
 
 
 def stretches(source: Source, where: str, size: int, overlap: int) -> Iterator[tuple[int, Any]]:
-    """Columns by name of ``size`` rows at a time, each beginning ``overlap`` rows before the end of the one before."""
-    total, start = counted(source), 0
+    """Columns by name of ``size`` rows at a time, each beginning ``overlap`` rows before the end of the one before.
+
+    In one reading; of a Dask collection each stretch comes from the workers when it is its turn.
+    """
+    total = counted(source)
     of = reading(source.head(), where)
-    while True:
-        stop = min(total, start + size)
-        yield start, _between(source, of, start, stop)
-        if stop == total:
-            return
-        start = stop - overlap
+    first = range(0, max(1, total - overlap), size - overlap)
+    spans = [(start, min(total, start + size)) for start in first]
+    if isinstance(source, BlockSource):
+        parts = _in_turn(source, of, spans)
+    else:
+        parts = (_taken(source, of, np.arange(*span)) for span in spans)
+    return zip(first, parts, strict=True)
 
 
-def _between(source: Source, of: Reading, low: int, high: int) -> Any:
-    return _taken(source, of, np.arange(low, high))
+def _in_turn(source: BlockSource, of: Reading, spans: list[tuple[int, int]]) -> Iterator[Any]:
+    held: deque[tuple[int, Columns]] = (
+        deque()
+    )  # blocks that the next stretch needs, and the numbers of their first rows
+    blocks = source.in_order(None)
+    stop = 0
+    for low, high in spans:
+        while stop < high:
+            start, block = next(blocks)
+            held.append((start, _of_block(of, np.arange(start, start + length(block)), block, start)))
+            stop = start + length(block)
+        while held[0][0] + _rows(held[0][1]) <= low:
+            held.popleft()
+        found = {
+            name: np.concatenate([part[name][max(low - start, 0) : high - start] for start, part in held])
+            for name in of.names
+        }
+        yield _as_given(of, found)
+    deque(blocks, maxlen=0)  # to its end, where it says whether the rows were those of before
+
+
+def _rows(columns: Columns) -> int:
+    return len(next(iter(columns.values())))
 
 
 def _taken(source: Source, of: Reading, index: IntArray) -> Any:
-    """Rows of sorted numbers as columns by name; as an array if columns have no names of their own."""
-    found = source.run(partial(_of_block, of, index), _joined, None)
-    return found if of.named else np.column_stack(list(found.values()))
+    """Rows of sorted numbers."""
+    return _as_given(of, source.run(partial(_of_block, of, index), _joined, None))
+
+
+def _as_given(of: Reading, columns: Columns) -> Any:
+    """Columns by name; as an array if they have no names of their own."""
+    return columns if of.named else np.column_stack(list(columns.values()))
 
 
 def _of_block(of: Reading, index: IntArray, block: Any, start: int) -> Columns:
