@@ -244,6 +244,21 @@ def test_an_address_where_nobody_answers_is_one_line(stored, address, monkeypatc
     assert da.ones(3).sum().compute() == 3
 
 
+def test_where_dask_is_absent_the_command_says_what_to_install(stored, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    assert refusal("compare", stored[0] / "big_a", stored[0] / "big_b", "--scheduler", "tcp://127.0.0.1:1") == (
+        'Dask collections need distributed: pip install "densdiff[dask]"'
+    )
+
+
+def test_changed_blocks_without_rows_are_refused():
+    holes = pd.DataFrame({"a": [np.nan, 1.0, np.nan], "b": [1.0, np.nan, 2.0]})
+    whole = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1.0, 3.0, 2.0]})
+    for held in (lambda table: [table], lambda table: df.from_pandas(table, npartitions=2)):
+        with pytest.raises(dd.InputError, match=r"A has 0 rows without missing values; try missing=\"level\""):
+            dd.compare(held(holes), held(whole), missing="drop")
+
+
 def test_frames_without_rows_are_refused(samples):
     empty = df.from_pandas(pd.DataFrame({"a": np.empty(0)}), npartitions=1)
     with pytest.raises(dd.InputError, match=r"^X has 0 data rows$"):

@@ -1,5 +1,7 @@
 """Passes over rows that are not in memory: how many there are, and that computations side by side share them."""
 
+import io
+import sys
 import threading
 from functools import partial
 
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff.engines import sources
 from densdiff.engines.passes import ask, ask_all, side_by_side
 from densdiff.engines.rows import Kept, added, distinct
 from densdiff.engines.sources import BlockSource, Pass
@@ -208,6 +211,26 @@ def test_an_error_within_a_pass_reaches_all_who_wait_for_it():
         _within_a_minute(lambda: side_by_side(one, range(3)))
     assert sorted(met) == [0, 1, 2]
     assert side_by_side(one, []) == []
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("rows", "parts"), [(9, ["44 %", "100 %"]), (None, ["4 rows", "9 rows"])])
+def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, rows, parts):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows)
+    assert source.run(count, added, None) == 9
+    assert sys.stderr.getvalue() == ""  # a short pass says nothing
+    monkeypatch.setattr(sources, "_PATIENCE", 0.0)
+    assert BlockSource("X", source.blocks, rows).run(count, added, None) == 9
+    said = [f"\r\x1b[KX: {part}" for part in parts]
+    assert sys.stderr.getvalue() == "".join(said) + "\r\x1b[K"
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    assert source.run(count, added, None) == 9
+    assert sys.stderr.getvalue() == ""
 
 
 def test_rows_kept_by_many_threads_at_once_stay_together():
