@@ -186,7 +186,7 @@ class CenterStatistics:
             total = np.zeros((len(self.kernel.centers), len(labels)))
             for start in range(0, len(self.rows), step):
                 total += self.kernel.features(sigma, lam, self.rows[start : start + step]).T @ w[start : start + step]
-            found[:, k] = [rounded(each, self.kernel, (sigma, lam), factor) for each in np.square(total).sum(axis=0)]
+            found[:, k] = rounded(np.square(total).sum(axis=0), self.kernel, (sigma, lam), factor)
         return found
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
@@ -202,10 +202,10 @@ def center_limits(chosen: FloatArray, models: list[Model], kernel: CenterKernel,
     return [Limit(root - root.mean(axis=0), factor) for root in roots]
 
 
-def rounded(statistic: float, kernel: CenterKernel, model: Model, factor: float) -> float:
-    """A statistic of centers, 0 if it is no more than rounding."""
+def rounded(statistics: FloatArray, kernel: CenterKernel, model: Model, factor: float) -> FloatArray:
+    """Statistics of centers, 0 where they are no more than rounding."""
     peak = float(kernel.kernel(*model, kernel.centers[:1], kernel.centers[:1])[0, 0])
-    return 0.0 if statistic <= _ROUNDING * factor * peak else statistic
+    return np.where(statistics <= _ROUNDING * factor * peak, 0.0, statistics)
 
 
 class SummedStatistics:
@@ -222,7 +222,7 @@ class SummedStatistics:
         """The data's own statistics, (1, M); there are no others."""
         factor = 1.0 / len(self.data.x.rows) + 1.0 / len(self.data.y.rows)
         found = [
-            rounded(float(np.square(difference @ self.kernel.root(*model)).sum()), self.kernel, model, factor)
+            rounded(np.square(difference @ self.kernel.root(*model)).sum(), self.kernel, model, factor)
             for difference, model in zip(self._means[0] - self._means[1], self.models, strict=True)
         ]
         return np.array([found])
