@@ -133,6 +133,7 @@ def test_the_report_is_written_before_a_difference_is_judged(tables, tmp_path):
     assert out.endswith("report: page.html\n")
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert "<h1>A.csv (A) and B.csv (B)</h1>" in page
     code, out, _ = run("compare", *tables, "--report", "page.html", "--json", *QUICK)
     assert code == 0
     assert json.loads(out)["command"] == "compare"
@@ -237,7 +238,17 @@ def test_reports_of_changes_and_balance(command, put, tmp_path):
     code, out, err = run(command, *files, "--seed", 0, "--report", "page.html")
     assert code == 0, err
     assert out.endswith("report: page.html\n")
-    assert (tmp_path / "page.html").read_text("utf-8").lower().startswith("<!doctype html>")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert {"changes": "<h1>Changes in S.csv</h1>", "balance": "<h1>Class balance of N.csv</h1>"}[command] in page
+
+
+def test_the_name_of_a_file_is_text_on_the_page(put, tmp_path):
+    name = put("<script>alert(1)</script>.csv".replace("/", "_"), series())
+    assert run("changes", name, "--time", "t", "--seed", 0, "--report", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "<h1>Changes in &lt;script&gt;" in page
 
 
 # --- monitor ---------------------------------------------------------------------------------------------------------

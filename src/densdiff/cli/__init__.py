@@ -126,7 +126,7 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
-    _tell(found, "compare", as_json, report)
+    _tell(found, "compare", as_json, report, f"{called(a)} (A) and {called(b)} (B)")
     _judge(fail_on_difference and found.differ)
 
 
@@ -167,7 +167,7 @@ def changes(
     wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
     with working("Looking for changes ..."):
         found = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
-    _tell(found, "changes", as_json, report)
+    _tell(found, "changes", as_json, report, f"Changes in {called(series)}")
     _judge(fail_on_difference and len(found.changes) > 0)
 
 
@@ -205,7 +205,7 @@ def balance(
     named(X=train, X_new=new, y=f"column {checks.shown(label)} of {called(train)}")
     with working("Estimating ..."):
         found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)
-    _tell(found, "balance", as_json, report)
+    _tell(found, "balance", as_json, report, f"Class balance of {called(new)}")
 
 
 @app.command()
@@ -287,11 +287,11 @@ def demo(
 app.command()(paper)
 
 
-def _tell(result: Any, command: str, as_json: bool, report: Path | None) -> None:
+def _tell(result: Any, command: str, as_json: bool, report: Path | None, title: str | None = None) -> None:
     """The report first, then the answer in the form that its reader can use."""
     if report is not None:
         with working("Writing the report ..."):
-            result.to_html(report)
+            result.to_html(report, title=title)
     if as_json:
         emit(json.dumps({"schema": SCHEMA, "command": command} | result.to_dict()))
         return

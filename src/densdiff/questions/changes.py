@@ -88,11 +88,11 @@ class ChangesResult(Receipt):
 
         return plot_changes(self)
 
-    def to_html(self, path: str | PathLike[str]) -> Path:
-        """Write one self-contained page and return its path; needs Jinja2."""
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
         from densdiff.report import write_changes
 
-        return write_changes(path, self)
+        return write_changes(path, self, title)
 
     def __str__(self) -> str:
         found = len(self.changes)

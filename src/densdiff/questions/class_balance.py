@@ -74,11 +74,11 @@ class ClassBalanceResult(Receipt):
             lines.append(f"  {label:<{wide}}  {self.priors[c]:.3f}{between}")
         return "\n".join(lines + self._receipt_lines())
 
-    def to_html(self, path: str | PathLike[str]) -> Path:
-        """Write one self-contained page and return its path; needs Jinja2."""
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
         from densdiff.report import write_balance
 
-        return write_balance(path, self)
+        return write_balance(path, self, title)
 
 
 class ClassBalance(BaseEstimator):

@@ -213,11 +213,11 @@ class Comparison(Receipt):
 
         return plot_comparison(self, ax)
 
-    def to_html(self, path: str | PathLike[str]) -> Path:
-        """Write one self-contained page and return its path; needs Jinja2."""
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
         from densdiff.report import write_comparison
 
-        return write_comparison(path, self)
+        return write_comparison(path, self, title)
 
 
 def _block(title: str, lines: list[str]) -> list[str]:

@@ -15,7 +15,7 @@ from densdiff.report.page import percent, receipt, write_template
 _LISTED = 4  # classes in the answer
 
 
-def write_balance(path: str | PathLike[str], result: Any) -> Path:
+def write_balance(path: str | PathLike[str], result: Any, title: str | None = None) -> Path:
     """Write the page of a `ClassBalanceResult`.
 
     Parameters
@@ -23,6 +23,8 @@ def write_balance(path: str | PathLike[str], result: Any) -> Path:
     path : path-like
         The file to write; it is replaced only once the page is complete.
     result : ClassBalanceResult
+    title : str, optional
+        The heading of the page.
 
     Returns
     -------
@@ -61,7 +63,7 @@ def write_balance(path: str | PathLike[str], result: Any) -> Path:
         path,
         "balance.html",
         result.to_dict(),
-        title="Class balance of new rows",
+        title=title or "Class balance of new rows",
         answer=f"Of {result.n_y} new rows: {', '.join(parts)}{more}.",
         level=f"{100 * result.level:g} %",
         drawn=figures.share_intervals(labels, result.priors, result.intervals),

@@ -45,7 +45,7 @@ class _Clock(NamedTuple):
     name: str
 
 
-def write_changes(path: str | PathLike[str], result: Any) -> Path:
+def write_changes(path: str | PathLike[str], result: Any, title: str | None = None) -> Path:
     """Write the page of a `ChangesResult`.
 
     Parameters
@@ -53,6 +53,8 @@ def write_changes(path: str | PathLike[str], result: Any) -> Path:
     path : path-like
         The file to write; it is replaced only once the page is complete.
     result : ChangesResult
+    title : str, optional
+        The heading of the page.
 
     Returns
     -------
@@ -88,7 +90,7 @@ def write_changes(path: str | PathLike[str], result: Any) -> Path:
         path,
         "changes.html",
         data,
-        title="Changes in a series",
+        title=title or "Changes in a series",
         answer=_answer(result),
         clock=clock.name,
         drawn=drawn,

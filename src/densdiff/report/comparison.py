@@ -25,7 +25,7 @@ class _Card:
     note: str = ""
 
 
-def write_comparison(path: str | PathLike[str], result: Any) -> Path:
+def write_comparison(path: str | PathLike[str], result: Any, title: str | None = None) -> Path:
     """Write the page of a `Comparison`.
 
     Parameters
@@ -33,6 +33,8 @@ def write_comparison(path: str | PathLike[str], result: Any) -> Path:
     path : path-like
         The file to write; it is replaced only once the page is complete.
     result : Comparison
+    title : str, optional
+        The heading of the page.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def write_comparison(path: str | PathLike[str], result: Any) -> Path:
         path,
         "comparison.html",
         result.to_dict(),
-        title="Comparison of two tables",
+        title=title or "Comparison of two tables",
         answer=f"{result.answer}.",
         result=result,
         scale=figures.effect_scale(distance.normalized, distance.normalized_interval),
