@@ -260,7 +260,7 @@ def test_row_32_a_small_file_that_promises_too_much(put, monkeypatch):
     assert os.path.getsize("B.parquet") < 200_000
     monkeypatch.setattr(pq.ParquetFile, "read", None)  # a call would be another error
     with sklearn.config_context(working_memory=20):
-        assert refusal("changes", "B.parquet") == (
+        assert refusal("monitor", "B.parquet") == (
             "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise it by "
             "SKLEARN_WORKING_MEMORY=46 in the environment"
         )
@@ -306,7 +306,7 @@ def test_row_33_file_names_are_harmless(put):
 def page_that(monkeypatch, error):
     """Let a report fail when half of it is written."""
 
-    def to_html(self, path):
+    def to_html(self, path, title):
         with files.written(path) as aside:
             aside.write_text("half")
             raise error

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
@@ -225,8 +226,9 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
     assert found["quoted.csv"] == "quoted.csv: a quote opens that is never closed, or a row is larger than 65536 bytes"
     assert found["late.csv"] == "late.csv: a quote opens that is never closed"
-    assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
-    assert "number to string at row 30001" in found["changed.jsonl"]
+    if hasattr(pyarrow.json, "open_json"):  # not the oldest pyarrow
+        assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
+        assert "number to string at row 30001" in found["changed.jsonl"]
 
 
 def test_the_command_reads_large_files_in_blocks(tmp_path, rows):

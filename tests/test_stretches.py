@@ -1,7 +1,5 @@
 """Series and unlabelled rows that are not in memory: in stretches that overlap, and drawn."""
 
-import dask.array as da
-import dask.dataframe as df
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +14,7 @@ from densdiff.engines.stretches import stretches
 from densdiff.questions import class_balance
 from tests.large import Blocks, cuts
 
+da, df = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
 CHANGES = (1500, 3300)
 
 
