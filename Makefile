@@ -121,6 +121,7 @@ $(OLDEST)/.made: pyproject.toml | $(BASE)
 	$(OLDEST)/bin/python -m pip -q install --upgrade "pip>=25.1"
 	$(OLDEST)/bin/python -c 'import tomllib; about = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
 		every = sum(about["optional-dependencies"].values(), about["dependencies"]); \
-		print(*(one.replace(">=", "==") for one in every if ">=" in one), sep="\n")' >$(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip -q install -e ".[cli,plot,fast]" --group test -c $(OLDEST)/oldest.txt
+		print(*(one.split("[")[0] + one[one.find("]") + 1:] if "[" in one else one for one in every if ">=" in one), sep="\n")' \
+		| sed 's/>=/==/' >$(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip -q install -e ".[cli,plot,fast,dask]" --group test -c $(OLDEST)/oldest.txt
 	touch $@
