@@ -1,6 +1,7 @@
 """Permutation by cells: counts have the law of relabelled rows, and E12 of counts is that of the rows in cells."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,16 @@ def test_statistic_of_counts_is_that_of_rows_in_the_middle_of_their_cells(d):
     # kernels wrap around at this much of their peak, and the peak is the largest term
     tolerance = {1: 1e-8, 2: 1e-4, 3: 1e-3}[d]
     np.testing.assert_allclose(found, pair_statistic(places, weights), rtol=tolerance)
+
+
+def test_another_unit_of_length_divides_the_statistic_of_counts_by_its_volume():
+    random = np.random.default_rng(8)
+    _, cells = cells_of(random.normal(size=(30, 1)), random.normal(size=(20, 1)) + 0.4)
+    found = resample.cell_statistics(cells, cells.counts[:1], [(SIGMA, LAM)])
+    for unit in (2.0**-30, 2.0**30):
+        moved = replace(cells, spacing=unit * SPACING)
+        there = resample.cell_statistics(moved, cells.counts[:1], [(unit * SIGMA, LAM)])
+        np.testing.assert_allclose(there * unit, found, rtol=1e-12)
 
 
 def test_counts_keep_every_row():
