@@ -344,6 +344,16 @@ def test_a_fit_that_did_not_converge_is_told(draw, monkeypatch):
         KLIEP(0.3).fit(*draw(18))
 
 
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_a_dozen_newton_steps_are_enough(draw, monkeypatch, sigma):
+    """Measured 6 to 11: EM, which takes over where they fail, would hide a wrong step by thousands of its own."""
+    x, y = draw(0)
+    monkeypatch.setattr(kliep, "_MOST_STEPS", 13)  # and a look at the last
+    monkeypatch.setattr(kliep, "climb", None)
+    _, gap = kliep.maximize(oracle.psi(x, x, sigma), even(len(x)), oracle.psi(y, x, sigma).mean(axis=0))
+    assert gap <= kliep.FINAL_GAP
+
+
 def test_em_takes_over_where_newton_steps_stop(draw, monkeypatch):
     x, y = draw(18)
     expected = KLIEP(0.8).fit(x, y).kl_divergence_

@@ -63,6 +63,12 @@ def test_strata_are_rows_of_the_same_rules_and_the_same_parts_of_columns_that_di
         np.testing.assert_array_equal(outside[stratum], ~inside)
 
 
+@pytest.mark.parametrize(("columns", "strata"), [(40, 8), (41, 2)])
+def test_among_many_columns_a_rule_of_one_makes_two_strata(columns, strata):
+    rows = np.random.default_rng(0).normal(size=(100, columns))
+    assert len(strata_of([(Condition(0, low=0.5),)], rows)[1]) == strata
+
+
 def test_strata_of_a_category_are_its_levels_if_they_are_few():
     rows = np.random.default_rng(0).integers(0, 5, (100, 1)).astype(float)
     stratum, outside = strata_of([(Condition(0, levels=(1, 2)),)], rows)
