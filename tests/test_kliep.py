@@ -361,6 +361,16 @@ def test_em_takes_over_where_newton_steps_stop(draw, monkeypatch):
     assert KLIEP(0.8).fit(x, y).kl_divergence_ == pytest.approx(expected, abs=2e-4)
 
 
+def test_em_lets_centers_come_back_that_newton_steps_left_out(draw, monkeypatch):
+    x, y = draw(18)
+    psi_x, means = oracle.psi(x, x, 0.8), oracle.psi(y, x, 0.8).mean(axis=0)
+    expected = kliep.log_ratios(psi_x, kliep.maximize(psi_x, even(len(x)), means)[0]).mean()
+    monkeypatch.setattr(kliep, "_interior", lambda *_: (np.eye(len(x))[0], 1.0))
+    alpha, gap = kliep.maximize(psi_x, even(len(x)), means, 1e-4)
+    assert gap <= 1e-4
+    assert kliep.log_ratios(psi_x, alpha).mean() == pytest.approx(expected, abs=1e-4)
+
+
 def test_a_sample_compared_with_itself_has_no_divergence(draw):
     x, _ = draw(19, 80)
     model = KLIEP(random_state=0).fit(x, x)
