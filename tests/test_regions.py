@@ -192,6 +192,19 @@ def test_scan_of_one_column_misses_no_run(seed, monkeypatch):
     assert np.sqrt(2 * gain) == pytest.approx(best_by_trying_all(rows[:, 0], in_b, 10), abs=1e-6)  # ties cost as much
 
 
+def test_a_table_has_a_bin_for_each_value_or_level_and_marks_a_few_cuts_or_levels():
+    rows = np.column_stack([np.arange(100) % 20 / 4, np.repeat([2, 0, 1], [50, 30, 20])])
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([0, 4]))
+    assert table.sizes.tolist() == [20, 4]  # the last level has no rows
+    np.testing.assert_array_equal(table.codes, [4 * rows[:, 0], rows[:, 1]])
+    assert [j for j, _ in table.marked] == [0] * 9 + [1] * 3
+    for j, member in table.marked[:9]:
+        assert (np.diff(member.astype(int)) >= 0).all(), j  # all bins from a cut on
+    assert [np.flatnonzero(member).tolist() for _, member in table.marked[9:]] == [[2], [0], [1]]
+    shares = [0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05, 0.5, 0.3, 0.2]
+    np.testing.assert_allclose(table.marks.mean(axis=1), shares, rtol=1e-6)
+
+
 def test_pairs_of_columns_are_counted_as_they_are():
     """Excess and counts of all four combinations, by masks, within two strata."""
     random = np.random.default_rng(5)

@@ -77,6 +77,12 @@ def test_a_grid_is_padded_for_the_widest_sigma():
     assert period >= grid.counts.shape[1] * grid.spacing + found.pad
 
 
+@pytest.mark.parametrize(("d", "bytes_of_one"), [(1, 16), (2, 16), (3, 8)])
+def test_transforms_of_three_columns_take_half_the_memory(d, bytes_of_one):
+    *_, axes, grid = finest_grid(d, spacing=0.5)
+    assert spectral.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
+
+
 def test_every_frequency_of_a_leading_axis_has_its_opposite():
     *_, axes, grid = finest_grid(2)
     leading, last = spectral.transform(grid, axes, np.array([1.0]), 0.1).frequencies
