@@ -1,6 +1,6 @@
 """Regions: rules hold where they say, tests are exact, equal tables stay silent and planted differences are found."""
 
-from math import inf
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -203,6 +203,28 @@ def test_a_table_has_a_bin_for_each_value_or_level_and_marks_a_few_cuts_or_level
     assert [np.flatnonzero(member).tolist() for _, member in table.marked[9:]] == [[2], [0], [1]]
     shares = [0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05, 0.5, 0.3, 0.2]
     np.testing.assert_allclose(table.marks.mean(axis=1), shares, rtol=1e-6)
+
+
+def test_each_bound_costs_the_logarithm_of_its_choices_and_not_is_a_word_more():
+    rows = np.column_stack([np.arange(100) % 40, np.arange(100) % 4, np.arange(100) % 4]).astype(float)
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([0, 0, 4]))
+    many, few = np.arange(40), np.arange(4)
+    assert table.cost(0, many >= 5) == table.cost(0, many < 5) == log(30)
+    assert table.cost(0, (many >= 5) & (many < 9)) == 2 * log(30)
+    assert table.cost(1, few >= 2) == log(6)  # three cuts, two sides
+    assert [table.cost(2, few < count) for count in (1, 2, 3)] == [log(4), log(6), log(4) + log(2)]
+
+
+def test_sets_name_or_leave_out_up_to_eight_levels():
+    rows = (np.arange(100) % 20)[:, None].astype(float)
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([20]))
+    search = rule_search._Search(table, np.zeros(100, dtype=np.intp))
+    single, *sets = search._level_sets(np.ones((1, 2, 20)))
+    assert single.parts.tolist() == [1] * 20
+    for offer in sets:
+        sizes = [int(offer.member(k).sum()) for k in range(len(offer.parts))]
+        assert sizes == [*range(1, 9), *range(12, 20)]
+        assert offer.parts.tolist() == [min(size, 20 - size) for size in sizes]
 
 
 def test_pairs_of_columns_are_counted_as_they_are():
