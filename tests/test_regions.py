@@ -1,5 +1,6 @@
 """Regions: rules hold where they say, tests are exact, equal tables stay silent and planted differences are found."""
 
+from itertools import combinations
 from math import inf, log
 
 import numpy as np
@@ -242,6 +243,40 @@ def test_pairs_of_columns_are_counted_as_they_are():
             both = first[i] & second[k]
             assert held[:, i, k].tolist() == [np.sum(both & (stratum == s)) for s in range(2)]
             assert excess[i, k] == pytest.approx(np.sum((in_b - share[stratum])[both]), abs=1e-4)
+
+
+def test_a_search_begins_with_the_best_two_conditions_or_their_opposites_of_each_pair_of_columns():
+    rows, in_b, n_levels = mixed(np.random.default_rng(11), 150, 150)
+    search = rule_search._Search(rule_search._Table.of(rows, in_b, n_levels), np.zeros(300, dtype=np.intp))
+
+    def gain(draft):
+        z = search._z(draft)
+        return z * z / 2 - sum(
+            min(search.table.cost(j, side) for side in (member, ~member)) for j, member in draft.items()
+        )
+
+    marked, best = search.table.marked, {}
+    for (i, first), (j, second) in combinations(marked, 2):
+        drafts = [{i: first ^ flip, j: second ^ turn} for flip in (False, True) for turn in (False, True)]
+        best[i, j] = max([best.get((i, j), -inf), *map(gain, drafts)]) if i != j else -inf
+    found = {tuple(draft): gain(draft) for draft in search._pairs()}
+    assert len(found) == 10
+    for columns, reached in found.items():
+        assert reached == pytest.approx(best[columns], abs=1e-3), columns  # products are in single precision
+
+
+def test_shorter_rules_lack_a_condition_or_a_bound():
+    rows, in_b, n_levels = mixed(np.random.default_rng(11), 150, 150)
+    search = rule_search._Search(rule_search._Table.of(rows, in_b, n_levels), np.zeros(300, dtype=np.intp))
+    bins, level = np.arange(search.table.sizes[0]), np.arange(4) == 1
+    inner, upper = (bins >= 3) & (bins < 9), bins >= 3
+
+    def shorter(draft):
+        return [{j: np.flatnonzero(member).tolist() for j, member in each.items()} for each in search._shorter(draft)]
+
+    assert shorter({0: upper}) == []
+    assert shorter({0: inner}) == [{0: bins[3:].tolist()}, {0: bins[:9].tolist()}]
+    assert shorter({0: upper, 3: level}) == [{3: [1]}, {0: bins[3:].tolist()}]
 
 
 def test_equal_tables_report_at_most_alpha():
