@@ -265,6 +265,15 @@ def test_a_search_begins_with_the_best_two_conditions_or_their_opposites_of_each
         assert reached == pytest.approx(best[columns], abs=1e-3), columns  # products are in single precision
 
 
+@pytest.mark.parametrize("size", [2, 3, 20, 32, 33, 64])
+def test_runs_of_bins_are_all_there_once_or_every_second_inside_if_there_are_many(size):
+    runs = list(zip(*(ends.tolist() for ends in rule_search._run_ends(size)), strict=True))
+    step = 1 if size <= 32 else 2
+    from_an_end = {(0, k) for k in range(1, size)} | {(k, size) for k in range(1, size)}
+    assert len(runs) == len(set(runs))
+    assert set(runs) == from_an_end | set(combinations(range(1, size, step), 2))
+
+
 def test_shorter_rules_lack_a_condition_or_a_bound():
     rows, in_b, n_levels = mixed(np.random.default_rng(11), 150, 150)
     search = rule_search._Search(rule_search._Table.of(rows, in_b, n_levels), np.zeros(300, dtype=np.intp))
