@@ -158,6 +158,16 @@ def test_influence_equals_the_change_of_the_means_when_a_row_is_added():
     assert np.abs(slopes - expected).max() <= 0.05 * np.abs(expected).max()
 
 
+def test_pvalues_of_a_number_in_the_levels_of_a_category_are_spread_evenly():
+    """A row moves its own level's mean and, by the ranks, the others': with a wrong sign the mean of p is 0.79."""
+    random, found = np.random.default_rng(12), []
+    for _ in range(100):
+        levels = random.integers(3, size=(2, 400)).astype(float)
+        a, b = (np.column_stack([level + random.normal(size=400), level]) for level in levels)
+        found.append(dependence.pair_changes(a, b, np.array([0, 3]))[0].pvalue)
+    assert 0.4 < np.mean(found) < 0.65  # a mean of 100 has a deviation of 0.03
+
+
 def test_equal_odds_of_two_by_two_tables_is_near_the_logarithmic_test():
     tables = np.array([[[300.0, 200.0], [150.0, 350.0]], [[500.0, 230.0], [330.0, 360.0]]])
     logs = np.log(tables[:, 0, 0] * tables[:, 1, 1] / (tables[:, 0, 1] * tables[:, 1, 0]))
