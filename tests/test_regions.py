@@ -474,6 +474,13 @@ def test_difference_is_found_among_many_columns(column):
     assert len(found[0].rule) == 1
 
 
+def test_two_rows_of_b_are_one_in_each_half_and_can_be_enough():
+    rows = np.append(np.random.default_rng(12).random(4000), [0.997, 0.998])[:, None]
+    (region,) = found_in(rows, np.arange(4002) >= 4000, np.array([0]))
+    assert (region.count_b, region.share_b) == (1, 1.0)
+    assert found_in(rows[:-1], np.arange(4001) >= 4000, np.array([0])) == []
+
+
 def test_two_separate_masses_and_few_rows():
     rows = np.repeat([[0.0], [1.0]], 30, axis=0)
     in_b = rows[:, 0] == 1
