@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
 
 from densdiff.core import dependence
 from densdiff.core.dependence import pair_changes
@@ -156,6 +157,29 @@ def test_influence_equals_the_change_of_the_means_when_a_row_is_added():
     slopes, expected = np.array(correlation).transpose(1, 0, 2)
     # the cells' own width, 1/20, is all that the formula for continuous ranks leaves out
     assert np.abs(slopes - expected).max() <= 0.05 * np.abs(expected).max()
+
+
+def test_pvalues_of_a_number_in_the_levels_of_a_category_are_spread_evenly():
+    """A row moves its own level's mean and, by the ranks, the others': with a wrong sign the mean of p is 0.79."""
+    random, found = np.random.default_rng(12), []
+    for _ in range(100):
+        levels = random.integers(3, size=(2, 400)).astype(float)
+        a, b = (np.column_stack([level + random.normal(size=400), level]) for level in levels)
+        found.append(dependence.pair_changes(a, b, np.array([0, 3]))[0].pvalue)
+    assert 0.4 < np.mean(found) < 0.65  # a mean of 100 has a deviation of 0.03
+
+
+@pytest.mark.parametrize("cell", [1.0, 2.0, 9.0])
+def test_equal_odds_of_small_tables_are_those_of_the_fit_written_out(cell):
+    """Margins leave one number free in two tables of two by two: the one that makes the odds ratios equal."""
+    tables = np.array([[[cell, 8.0], [9.0, 7.0]], [[1.0, 20.0], [30.0, 8.0]]])
+    signs = np.array([[[1.0, -1.0], [-1.0, 1.0]], [[-1.0, 1.0], [1.0, -1.0]]])
+    ends = 1e-9 - tables[signs > 0].min(), tables[signs < 0].min() - 1e-9
+    free = brentq(lambda by: (signs * np.log(tables + by * signs)).sum(), *ends)
+    fitted = tables + free * signs
+    likelihood = 2 * (tables * np.log(tables / fitted)).sum()
+    pearson = (np.square(tables - fitted) / fitted).sum()
+    assert dependence._equal_odds(tables) == pytest.approx(stats.chi2.sf(min(pearson, likelihood), 1), rel=1e-6)
 
 
 def test_equal_odds_of_two_by_two_tables_is_near_the_logarithmic_test():

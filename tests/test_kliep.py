@@ -344,11 +344,31 @@ def test_a_fit_that_did_not_converge_is_told(draw, monkeypatch):
         KLIEP(0.3).fit(*draw(18))
 
 
+@pytest.mark.parametrize("sigma", SIGMAS)
+def test_a_dozen_newton_steps_are_enough(draw, monkeypatch, sigma):
+    """Measured 6 to 11: EM, which takes over where they fail, would hide a wrong step by thousands of its own."""
+    x, y = draw(0)
+    monkeypatch.setattr(kliep, "_MOST_STEPS", 13)  # and a look at the last
+    monkeypatch.setattr(kliep, "climb", None)
+    _, gap = kliep.maximize(oracle.psi(x, x, sigma), even(len(x)), oracle.psi(y, x, sigma).mean(axis=0))
+    assert gap <= kliep.FINAL_GAP
+
+
 def test_em_takes_over_where_newton_steps_stop(draw, monkeypatch):
     x, y = draw(18)
     expected = KLIEP(0.8).fit(x, y).kl_divergence_
     monkeypatch.setattr(kliep, "_MOST_STEPS", 1)
     assert KLIEP(0.8).fit(x, y).kl_divergence_ == pytest.approx(expected, abs=2e-4)
+
+
+def test_em_lets_centers_come_back_that_newton_steps_left_out(draw, monkeypatch):
+    x, y = draw(18)
+    psi_x, means = oracle.psi(x, x, 0.8), oracle.psi(y, x, 0.8).mean(axis=0)
+    expected = kliep.log_ratios(psi_x, kliep.maximize(psi_x, even(len(x)), means)[0]).mean()
+    monkeypatch.setattr(kliep, "_interior", lambda *_: (np.eye(len(x))[0], 1.0))
+    alpha, gap = kliep.maximize(psi_x, even(len(x)), means, 1e-4)
+    assert gap <= 1e-4
+    assert kliep.log_ratios(psi_x, alpha).mean() == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_sample_compared_with_itself_has_no_divergence(draw):

@@ -97,6 +97,13 @@ def test_a_constant_added_to_targets_or_kernel_changes_nothing_else(seed, consta
     np.testing.assert_allclose(raised, plain, atol=1e-8)
 
 
+@pytest.mark.parametrize("unit", [1e-14, 1e14])
+def test_the_unit_of_the_kernel_changes_nothing(unit):
+    gram, cross, targets, weights = problem(1)
+    plain = KernelRidge(gram, targets, weights, LAMS).scores(cross)
+    np.testing.assert_allclose(KernelRidge(unit * gram, targets, weights, LAMS).scores(unit * cross), plain, atol=1e-9)
+
+
 def test_no_penalty_fits_and_a_great_one_gives_the_weighted_mean():
     gram, _, targets, weights = problem(0, n=8, d=6)
     tight, flat = KernelRidge(gram, targets, weights, np.array([1e-9, 1e12])).scores(gram)

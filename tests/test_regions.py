@@ -1,6 +1,7 @@
 """Regions: rules hold where they say, tests are exact, equal tables stay silent and planted differences are found."""
 
-from math import inf
+from itertools import combinations
+from math import inf, log
 
 import numpy as np
 import pytest
@@ -61,6 +62,12 @@ def test_strata_are_rows_of_the_same_rules_and_the_same_parts_of_columns_that_di
         assert len(set(zip(stratum.tolist(), which, strict=True))) == len(set(stratum.tolist())) == len(set(which))
         inside = holds(rules[0], rows) if count else np.zeros(len(rows), dtype=bool)
         np.testing.assert_array_equal(outside[stratum], ~inside)
+
+
+@pytest.mark.parametrize(("columns", "strata"), [(40, 8), (41, 2)])
+def test_among_many_columns_a_rule_of_one_makes_two_strata(columns, strata):
+    rows = np.random.default_rng(0).normal(size=(100, columns))
+    assert len(strata_of([(Condition(0, low=0.5),)], rows)[1]) == strata
 
 
 def test_strata_of_a_category_are_its_levels_if_they_are_few():
@@ -186,6 +193,41 @@ def test_scan_of_one_column_misses_no_run(seed, monkeypatch):
     assert np.sqrt(2 * gain) == pytest.approx(best_by_trying_all(rows[:, 0], in_b, 10), abs=1e-6)  # ties cost as much
 
 
+def test_a_table_has_a_bin_for_each_value_or_level_and_marks_a_few_cuts_or_levels():
+    rows = np.column_stack([np.arange(100) % 20 / 4, np.repeat([2, 0, 1], [50, 30, 20])])
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([0, 4]))
+    assert table.sizes.tolist() == [20, 4]  # the last level has no rows
+    np.testing.assert_array_equal(table.codes, [4 * rows[:, 0], rows[:, 1]])
+    assert [j for j, _ in table.marked] == [0] * 9 + [1] * 3
+    for j, member in table.marked[:9]:
+        assert (np.diff(member.astype(int)) >= 0).all(), j  # all bins from a cut on
+    assert [np.flatnonzero(member).tolist() for _, member in table.marked[9:]] == [[2], [0], [1]]
+    shares = [0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.05, 0.5, 0.3, 0.2]
+    np.testing.assert_allclose(table.marks.mean(axis=1), shares, rtol=1e-6)
+
+
+def test_each_bound_costs_the_logarithm_of_its_choices_and_not_is_a_word_more():
+    rows = np.column_stack([np.arange(100) % 40, np.arange(100) % 4, np.arange(100) % 4]).astype(float)
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([0, 0, 4]))
+    many, few = np.arange(40), np.arange(4)
+    assert table.cost(0, many >= 5) == table.cost(0, many < 5) == log(30)
+    assert table.cost(0, (many >= 5) & (many < 9)) == 2 * log(30)
+    assert table.cost(1, few >= 2) == log(6)  # three cuts, two sides
+    assert [table.cost(2, few < count) for count in (1, 2, 3)] == [log(4), log(6), log(4) + log(2)]
+
+
+def test_sets_name_or_leave_out_up_to_eight_levels():
+    rows = (np.arange(100) % 20)[:, None].astype(float)
+    table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([20]))
+    search = rule_search._Search(table, np.zeros(100, dtype=np.intp))
+    single, *sets = search._level_sets(np.ones((1, 2, 20)))
+    assert single.parts.tolist() == [1] * 20
+    for offer in sets:
+        sizes = [int(offer.member(k).sum()) for k in range(len(offer.parts))]
+        assert sizes == [*range(1, 9), *range(12, 20)]
+        assert offer.parts.tolist() == [min(size, 20 - size) for size in sizes]
+
+
 def test_pairs_of_columns_are_counted_as_they_are():
     """Excess and counts of all four combinations, by masks, within two strata."""
     random = np.random.default_rng(5)
@@ -201,6 +243,49 @@ def test_pairs_of_columns_are_counted_as_they_are():
             both = first[i] & second[k]
             assert held[:, i, k].tolist() == [np.sum(both & (stratum == s)) for s in range(2)]
             assert excess[i, k] == pytest.approx(np.sum((in_b - share[stratum])[both]), abs=1e-4)
+
+
+def test_a_search_begins_with_the_best_two_conditions_or_their_opposites_of_each_pair_of_columns():
+    rows, in_b, n_levels = mixed(np.random.default_rng(11), 150, 150)
+    search = rule_search._Search(rule_search._Table.of(rows, in_b, n_levels), np.zeros(300, dtype=np.intp))
+
+    def gain(draft):
+        z = search._z(draft)
+        return z * z / 2 - sum(
+            min(search.table.cost(j, side) for side in (member, ~member)) for j, member in draft.items()
+        )
+
+    marked, best = search.table.marked, {}
+    for (i, first), (j, second) in combinations(marked, 2):
+        drafts = [{i: first ^ flip, j: second ^ turn} for flip in (False, True) for turn in (False, True)]
+        best[i, j] = max([best.get((i, j), -inf), *map(gain, drafts)]) if i != j else -inf
+    found = {tuple(draft): gain(draft) for draft in search._pairs()}
+    assert len(found) == 10
+    for columns, reached in found.items():
+        assert reached == pytest.approx(best[columns], abs=1e-3), columns  # products are in single precision
+
+
+@pytest.mark.parametrize("size", [2, 3, 20, 32, 33, 64])
+def test_runs_of_bins_are_all_there_once_or_every_second_inside_if_there_are_many(size):
+    runs = list(zip(*(ends.tolist() for ends in rule_search._run_ends(size)), strict=True))
+    step = 1 if size <= 32 else 2
+    from_an_end = {(0, k) for k in range(1, size)} | {(k, size) for k in range(1, size)}
+    assert len(runs) == len(set(runs))
+    assert set(runs) == from_an_end | set(combinations(range(1, size, step), 2))
+
+
+def test_shorter_rules_lack_a_condition_or_a_bound():
+    rows, in_b, n_levels = mixed(np.random.default_rng(11), 150, 150)
+    search = rule_search._Search(rule_search._Table.of(rows, in_b, n_levels), np.zeros(300, dtype=np.intp))
+    bins, level = np.arange(search.table.sizes[0]), np.arange(4) == 1
+    inner, upper = (bins >= 3) & (bins < 9), bins >= 3
+
+    def shorter(draft):
+        return [{j: np.flatnonzero(member).tolist() for j, member in each.items()} for each in search._shorter(draft)]
+
+    assert shorter({0: upper}) == []
+    assert shorter({0: inner}) == [{0: bins[3:].tolist()}, {0: bins[:9].tolist()}]
+    assert shorter({0: upper, 3: level}) == [{3: [1]}, {0: bins[3:].tolist()}]
 
 
 def test_equal_tables_report_at_most_alpha():
@@ -387,6 +472,13 @@ def test_difference_is_found_among_many_columns(column):
     found = found_in(rows, np.arange(400) >= 200, np.zeros(160, dtype=int))
     assert found[0].rule[0].column == column
     assert len(found[0].rule) == 1
+
+
+def test_two_rows_of_b_are_one_in_each_half_and_can_be_enough():
+    rows = np.append(np.random.default_rng(12).random(4000), [0.997, 0.998])[:, None]
+    (region,) = found_in(rows, np.arange(4002) >= 4000, np.array([0]))
+    assert (region.count_b, region.share_b) == (1, 1.0)
+    assert found_in(rows[:-1], np.arange(4001) >= 4000, np.array([0])) == []
 
 
 def test_two_separate_masses_and_few_rows():

@@ -1,6 +1,7 @@
 """Permutation by cells: counts have the law of relabelled rows, and E12 of counts is that of the rows in cells."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -37,6 +38,16 @@ def test_statistic_of_counts_is_that_of_rows_in_the_middle_of_their_cells(d):
     # kernels wrap around at this much of their peak, and the peak is the largest term
     tolerance = {1: 1e-8, 2: 1e-4, 3: 1e-3}[d]
     np.testing.assert_allclose(found, pair_statistic(places, weights), rtol=tolerance)
+
+
+def test_another_unit_of_length_divides_the_statistic_of_counts_by_its_volume():
+    random = np.random.default_rng(8)
+    _, cells = cells_of(random.normal(size=(30, 1)), random.normal(size=(20, 1)) + 0.4)
+    found = resample.cell_statistics(cells, cells.counts[:1], [(SIGMA, LAM)])
+    for unit in (2.0**-30, 2.0**30):
+        moved = replace(cells, spacing=unit * SPACING)
+        there = resample.cell_statistics(moved, cells.counts[:1], [(unit * SIGMA, LAM)])
+        np.testing.assert_allclose(there * unit, found, rtol=1e-12)
 
 
 def test_counts_keep_every_row():
@@ -178,3 +189,17 @@ def test_the_tail_of_a_mixture_is_that_of_simulated_ones(weights):
 def test_small_tails_are_told_down_to_the_smallest():
     for p in (1e-3, 1e-5, 1e-7, 3e-9):
         assert resample.mixture_tail(0.5 * chi2.isf(p, 6), np.full(6, 0.5)) == pytest.approx(p, abs=1e-9)
+
+
+@pytest.mark.parametrize("weights", [np.full(6, 1 / 6), np.full(40, -1 / 40)])
+def test_the_integral_of_a_tail_ends_where_nothing_is_left_of_it(weights):
+    last = resample._last_frequency(weights)
+    end, before = np.prod((1 + np.square(np.outer([last, last / 1.01], weights))) ** -0.25, axis=1)
+    assert 0.5e-12 < end < 1e-12
+    assert before > np.exp(-28.0)
+    assert resample._last_frequency(weights[:1] / weights[0]) == 1e7  # of one weight it falls too slowly
+
+
+@pytest.mark.parametrize("value", [1e-3, 0.3, 0.9])
+def test_a_sum_that_is_never_positive_has_no_tail_above_zero(value):
+    assert resample.mixture_tail(value, np.array([-1.0])) == 1e-9

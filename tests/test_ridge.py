@@ -110,6 +110,14 @@ def test_unregularized_correction_stays_finite_when_g_is_singular():
     assert spectrum_of(G, psi_x, psi_y).unregularized_correction() == pytest.approx(expected, rel=1e-10)
 
 
+def test_directions_that_vanish_are_told_by_the_largest_eigenvalue_in_any_unit():
+    """With a hundred centers close together the largest is a hundred, and rounding is a hundred times that of 1."""
+    values, rest = np.array([1e-14, 1.0, 100.0]), (np.ones(3), np.ones(3), np.full(3, 0.5), np.full(3, 0.5), 1.0, 1.0)
+    for unit in (1e-8, 1.0, 1e8):
+        found = ridge.Spectrum(unit * values, *rest).unregularized_correction()
+        assert found == pytest.approx((1.0 + 0.01) / unit)
+
+
 def test_spread_with_weights_is_the_u_statistic():
     random = np.random.default_rng(5)
     psi, omega = random.random((7, 3)), random.random(7)

@@ -132,6 +132,27 @@ def test_one_weight_for_all_rows_is_the_same_as_equal_weights(draw):
     np.testing.assert_allclose(found.deviation, pooled(x, y).deviation, rtol=1e-14)
 
 
+def test_whole_weights_are_repeated_rows(draw):
+    """Each sample counts with its number of rows, so both are weighted and both have as many rows again."""
+    x, y = draw(7, n=12, m=12, d=2)
+    counts = np.array([1, 2, 3, 1, 1, 4, 1, 2, 1, 3, 2, 3])
+    found, inner_x, _ = scaling.pooled_scaling(x, y, counts / 24, counts[::-1] / 24, True)
+    repeated = pooled(np.repeat(x, counts, axis=0), np.repeat(y, counts[::-1], axis=0))
+    np.testing.assert_allclose(found.deviation, repeated.deviation, rtol=1e-13)
+    np.testing.assert_allclose(inner_x, repeated.apply(x), atol=1e-13)
+
+
+def test_codes_come_last_and_stay_as_they_are(draw):
+    x, y = draw(8, d=3)
+    x[:, 1], y[:, 1] = np.arange(len(x)) % 3, np.arange(len(y)) % 5
+    codes = np.array([False, True, False])
+    for standardize in (True, False):
+        found, inner_x, inner_y = scaling.pooled_scaling(x, y, equal(x), equal(y), standardize, codes)
+        np.testing.assert_array_equal(found.keep, [0, 2, 1])
+        np.testing.assert_array_equal(inner_x[:, 2], x[:, 1])
+        np.testing.assert_array_equal(inner_y[:, 2], y[:, 1])
+
+
 def moments(rows, shift, exponent):
     """What is known of a sample after a pass over its rows, in a frame of its own."""
     framed = np.ldexp(rows - shift, -exponent)

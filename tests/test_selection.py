@@ -127,3 +127,7 @@ def test_groups_of_some_rows_are_those_of_all_rows(start, count, n):
 
 def test_one_fold_has_no_standard_error():
     np.testing.assert_array_equal(selection.standard_errors(np.array([[1.0], [2.0]]), 1), 0.0)
+
+
+def test_two_folds_have_a_standard_error():
+    np.testing.assert_allclose(selection.standard_errors(np.array([[1.0, 3.0], [2.0, 2.0]]), 2), [1.0, 0.0])

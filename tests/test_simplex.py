@@ -97,6 +97,11 @@ def test_reordering_classes_reorders_the_minimum(seed, k):
     )
 
 
+@pytest.mark.parametrize("vector", [0.0, 1.0, 5.0])
+def test_one_class_has_all_of_it(vector):
+    np.testing.assert_array_equal(quadratic_minimum(np.ones((1, 1)), np.array([vector])), [1.0])
+
+
 @pytest.mark.parametrize("k", [2, 3, 6])
 def test_a_form_that_says_nothing_still_gives_shares(k):
     for matrix in (np.zeros((k, k)), np.ones((k, k))):
@@ -219,6 +224,12 @@ def test_two_classes_have_fiellers_interval(seed, noise, quantile):
     np.testing.assert_allclose((low, high), fieller(found, quantile), atol=1e-7)
     mirrored = found.interval(1, p, quantile)
     np.testing.assert_allclose(mirrored, (1 - high, 1 - low), atol=1e-7)
+
+
+def test_an_interval_of_no_width_holds_what_fits_best():
+    found, p = moments(0, 2, 0.03)
+    low, high = found.interval(0, p, 0.0)
+    assert low <= p[0] <= high <= low + 1 / 200  # the least misfit is looked for on a grid
 
 
 @given(seeds, st.integers(3, 5), st.sampled_from([0.01, 0.05]))

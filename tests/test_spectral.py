@@ -69,6 +69,27 @@ def test_spreading_keeps_first_moments(d):
         np.testing.assert_allclose(found, np.bincount(labels, omega * places[:, a]), rtol=1e-11)
 
 
+def test_a_grid_is_padded_for_the_widest_sigma():
+    *_, axes, grid = finest_grid(1)
+    found = spectral.transform(grid, axes, np.array([2.0, 1.0]), 0.1)
+    assert found.pad == grids.reach(2.0, 0.1, 1)
+    period = 2 * np.pi / found.frequencies[0][1]
+    assert period >= grid.counts.shape[1] * grid.spacing + found.pad
+
+
+@pytest.mark.parametrize(("d", "bytes_of_one"), [(1, 16), (2, 16), (3, 8)])
+def test_transforms_of_three_columns_take_half_the_memory(d, bytes_of_one):
+    *_, axes, grid = finest_grid(d, spacing=0.5)
+    assert spectral.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
+
+
+def test_every_frequency_of_a_leading_axis_has_its_opposite():
+    *_, axes, grid = finest_grid(2)
+    leading, last = spectral.transform(grid, axes, np.array([1.0]), 0.1).frequencies
+    np.testing.assert_allclose(np.sort(leading), np.sort(-leading))
+    assert (last >= 0).all()
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_coarsening_equals_spreading_on_the_coarse_grid(d):
     rows, omega, labels, axes, fine = finest_grid(d)

@@ -225,6 +225,15 @@ def test_a_threshold_beyond_the_simulation_is_near_the_simulated_one(monkeypatch
     assert np.mean(ratios) == pytest.approx(1, abs=0.05)
 
 
+def test_heights_that_bend_are_continued_along_their_line(monkeypatch):
+    heights = {7.5: 1.0, 15.0: 3.0, 30.0: 4.0, 60.0: 4.5}
+    monkeypatch.setattr(Records, "threshold", lambda self, run: heights[run])
+    monkeypatch.setattr(stream, "MOST_STEPS", 60 * stream.STREAMS * stream.REACH)
+    found, _ = run_length_threshold(np.zeros((20, 1)), 10, 240 + 9, np.random.default_rng(0))
+    # a straight line through the four rises by 1.15 when runs double, and is at 3.125 + 1.5 * 1.15 at the last
+    assert found == pytest.approx((4.85 + 2 * 1.15) * (1 + stream._TIES))
+
+
 def test_the_last_run_length_that_is_simulated_is_not_extrapolated(monkeypatch):
     features = np.random.default_rng(5).normal(size=(1000, 3))
     monkeypatch.setattr(stream, "MOST_STEPS", 120 * stream.STREAMS * stream.REACH)

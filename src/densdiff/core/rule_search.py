@@ -127,10 +127,10 @@ def _set_cost(size: int, count: int) -> float:
 
 def _cuts(x: FloatArray) -> FloatArray:
     values = np.unique(x)
-    if len(values) > _BINS:
-        middle = np.sort(x)[len(x) * np.arange(1, _BINS) // _BINS - 1]
-        values = np.append(np.unique(middle[middle < values[-1]]), values[-1])
-    return values[:-1]
+    if len(values) <= _BINS:
+        return values[:-1]
+    middle = np.sort(x)[len(x) * np.arange(1, _BINS) // _BINS - 1]
+    return np.unique(middle[middle < values[-1]])
 
 
 class _Search:
