@@ -183,3 +183,12 @@ def test_moments_of_one_constant_have_a_scale():
     known = moments(np.full((3, 2), 0.1), np.zeros(2), np.zeros(2, dtype=int))
     found = scaling.scaling_of_moments(known, known, True)
     np.testing.assert_array_equal(found.deviation, 1.0)  # rounding must not become a scale
+
+
+@pytest.mark.parametrize("value", [5e-324, 1.5e-323, 1e-310, 1 / 3, -1e308])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_constants_are_exactly_0_also_where_half_of_them_is_rounded(value, standardize):
+    omega = np.full(10, 0.1)
+    _, x, y = scaling.pooled_scaling(np.full((10, 2), value), np.full((10, 2), value), omega, omega, standardize)
+    assert not x.any()
+    assert not y.any()

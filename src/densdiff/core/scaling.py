@@ -67,11 +67,14 @@ def pooled_scaling(
     """
     ends = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
     keep, still, shift, exponent = _frame(*ends, standardize, codes)
+    nothing_varies = not (ends[1] > ends[0]).any()  # then any scale serves, and every distance is 0
     inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
     share_x, share_y = (len(rows) / (len(x) + len(y)) for rows in (x, y))
     mean = np.where(still, 0.0, share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y))
     inner_x -= mean
     inner_y -= mean
+    if nothing_varies:  # half of the smallest numbers is rounded, which must not become a scale
+        inner_x[:], inner_y[:] = 0.0, 0.0
     deviation = np.ones_like(mean)
     if standardize:
         variance = share_x * _mean(inner_x, omega_x, 2) + share_y * _mean(inner_y, omega_y, 2)
