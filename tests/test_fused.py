@@ -95,15 +95,14 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
         assert sums().tobytes() == expected.tobytes()
     with ThreadPoolExecutor(4) as pool:  # calls from several threads, as in a Dask worker
         assert {found.tobytes() for found in pool.map(lambda _: sums(), range(8))} == {expected.tobytes()}
-    monkeypatch.setattr(fused, "_in_order", backwards)
+    monkeypatch.setattr(fused, "in_order", backwards)
     assert sums().tobytes() == expected.tobytes()
 
 
-def test_threads_follow_the_environment_and_numba(fused, monkeypatch):
-    monkeypatch.setattr(fused, "cores", lambda: 4)
+def test_threads_follow_the_cores_and_numba(fused, monkeypatch):
     monkeypatch.setattr(fused.numba.config, "NUMBA_NUM_THREADS", 3)
-    for told, threads in (("", 3), ("2", 2), ("1", 1), ("many", 3)):
-        monkeypatch.setenv("OMP_NUM_THREADS", told)
+    for cores, threads in ((4, 3), (2, 2)):
+        monkeypatch.setattr(fused, "cores", lambda cores=cores: cores)
         assert fused._threads() == threads
 
 
@@ -154,6 +153,18 @@ def test_without_numba_the_sum_is_numpys(monkeypatch):
     finally:
         blocks._fused.cache_clear()
     assert found.tobytes() == blocks.group_sums(*case(7), LADDER, direct=True, fused=False).tobytes()
+
+
+def test_two_samples_pay_for_the_start_together(monkeypatch):
+    rows, weights, groups, centers = case(5, n=400)
+    asked = []
+    monkeypatch.setattr(blocks, "fused_pays", lambda *sizes: asked.append(sizes) or False)
+    found = blocks.sample_sums([(rows, weights, groups)] * 2, centers, LADDER, direct=True)
+    blocks.means_at([rows, rows[:100]], centers, LADDER, direct=True)
+    n_groups = int(groups.max()) + 1
+    assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 2, len(centers), len(LADDER))]
+    alone = blocks.group_sums(rows, weights, groups, centers, LADDER, direct=True, fused=False)
+    assert [each.tobytes() for each in found] == [alone.tobytes()] * 2
 
 
 def test_only_work_that_pays_for_the_start_is_compiled():

@@ -1,8 +1,11 @@
 """One thread for BLAS inside, and what the user had outside, also when calls overlap."""
 
+from threading import Event, get_ident
+
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from densdiff.core import threads
 from densdiff.core.threads import on_one_thread, one_thread
 
 
@@ -40,3 +43,29 @@ def test_of_calls_that_overlap_the_last_to_end_gives_the_threads_back():
     assert blas() == {1}
     one_thread.__exit__(None, None, None)
     assert blas() == {2}
+
+
+def test_cores_are_those_of_the_process_and_of_the_environment(monkeypatch):
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda process: {0, 3, 5}, raising=False)
+    for told, cores in (("", 3), ("2", 2), ("1", 1), ("0", 3), ("8", 3), ("many", 3)):
+        monkeypatch.setenv("OMP_NUM_THREADS", told)
+        assert threads.cores() == cores
+    monkeypatch.delattr(threads.os, "sched_getaffinity")
+    monkeypatch.setattr(threads.os, "cpu_count", lambda: None)
+    assert threads.cores() == 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_tasks_are_answered_in_their_order_on_any_number_of_threads(number):
+    turns = [Event() for _ in range(3)]
+    turns[-1].set()
+
+    def work(k):
+        if number >= 3:  # the last task ends first
+            turns[k].wait(10)
+            turns[k - 1].set()
+        return k, get_ident()
+
+    found = list(threads.in_order(work, range(3), number))
+    assert [k for k, _ in found] == [0, 1, 2]
+    assert (get_ident() in {thread for _, thread in found}) == (number == 1)

@@ -1,6 +1,11 @@
-"""One thread for BLAS while the library computes, so that an answer does not depend on the number of cores."""
+"""One thread for BLAS while the library computes, so that an answer does not depend on the number of cores.
 
-from collections.abc import Callable
+Several cores share blocks of rows instead: the blocks are fixed and what comes of them is added in their order.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from threading import Lock
 from types import TracebackType
@@ -11,6 +16,26 @@ from threadpoolctl import ThreadpoolController
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_T = TypeVar("_T")
+
+
+def cores() -> int:
+    """How many cores this process may use, no more than OMP_NUM_THREADS, which Dask and joblib set for their workers.
+
+    What BLAS has now does not count: the library itself holds it at one thread while it computes.
+    """
+    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    return min(found, int(told)) if told.isdigit() and int(told) else found
+
+
+def in_order(work: Callable[[_T], _R], tasks: Sequence[_T], threads: int) -> Iterator[_R]:
+    """What comes of each task, in the order of the tasks, worked on by so many threads."""
+    if min(threads, len(tasks)) <= 1:
+        yield from map(work, tasks)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        yield from pool.map(work, tasks)
 
 
 @cache
@@ -22,7 +47,7 @@ class OneThread:
     """A context in which BLAS has one thread; the limit is the process's, hence the count of those inside.
 
     Products on several threads differ in their last digits from those on one, and on a busy machine the threads wait
-    for each other a hundred times longer than they work. Row blocks are what several cores share.
+    for each other a hundred times longer than they work.
     """
 
     def __init__(self) -> None:

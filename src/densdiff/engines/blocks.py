@@ -97,7 +97,7 @@ class GroupSums:
     sigmas: FloatArray
     direct: bool
     categories: Categories | None
-    fused: bool  # decided by the size of the whole sample
+    fused: bool  # decided by the size of all samples
     threads: int | None  # 1 for blocks, which have threads of their own
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
@@ -120,17 +120,18 @@ def sample_sums(
 ) -> list[FloatArray]:
     """`group_sums` of the rows, weights and groups of each sample, in memory or not, (S, groups, b)."""
 
-    def task(rows: FloatArray | Rows, omega: FloatArray, groups: IntArray | Dealt) -> GroupSums:
-        n_groups = int((groups.pattern if isinstance(groups, Dealt) else groups).max()) + 1
-        how = _chosen(rows, n_groups, len(centers), len(sigmas))
-        return GroupSums(sent_weights(omega), groups, n_groups, centers, sigmas, direct, categories, *how)
+    numbers = [int((each.pattern if isinstance(each, Dealt) else each).max()) + 1 for *_, each in samples]
+    given = [rows for rows, *_ in samples]
+    fused = fused_pays(sum(map(len, given)), sum(numbers), len(centers), len(sigmas))
+    tasks = [
+        GroupSums(sent_weights(omega), of, k, centers, sigmas, direct, categories, fused, _threads(rows))
+        for (rows, omega, of), k in zip(samples, numbers, strict=True)
+    ]
+    return totals(given, tasks)
 
-    return totals([rows for rows, *_ in samples], [task(*sample) for sample in samples])
 
-
-def _chosen(rows: FloatArray | Rows, n_groups: int, centers: int, sigmas: int) -> tuple[bool, int | None]:
-    """Whether the compiled sum is taken, and its threads."""
-    return fused_pays(len(rows), n_groups, centers, sigmas), 1 if isinstance(rows, Rows) else None
+def _threads(rows: FloatArray | Rows) -> int | None:
+    return 1 if isinstance(rows, Rows) else None
 
 
 @dataclass(frozen=True)
@@ -153,12 +154,11 @@ def means_at(
     order = np.argsort(-sigmas, kind="stable")  # widest first
     parts = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
 
+    fused = fused_pays(sum(map(len, samples)), len(samples), len(centers), len(sigmas))
+
     def task(rows: FloatArray | Rows) -> _Several:
-        whole = Dealt(np.zeros(1, dtype=np.intp), len(rows))
-        how = _chosen(rows, 1, len(centers), len(sigmas))
-        return _Several(
-            [GroupSums(1.0 / len(rows), whole, 1, centers, part, direct, categories, *how) for part in parts]
-        )
+        whole, omega, own = Dealt(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), _threads(rows)
+        return _Several([GroupSums(omega, whole, 1, centers, part, direct, categories, fused, own) for part in parts])
 
     back = np.argsort(order)
     return [np.concatenate(found)[back, 0] for found in totals(samples, [task(rows) for rows in samples])]

@@ -4,18 +4,14 @@ Blocks of a fixed number of rows of one group, added in their order: the bits do
 The threads are our own, because those of numba may not be entered from several threads (Dask workers, pools).
 """
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-
 import numba
 import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.kernel import squarings
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import cores, in_order
 from densdiff.engines import fused_tiles
-from densdiff.engines.pairs import cores
 
 BLOCK_ROWS = 4096  # with 10 columns the packed rows and the centers stay in the second cache
 
@@ -52,7 +48,7 @@ def group_sums(
         return np.asarray(fused_tiles.block_sums(of_rows, of_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
-    for (g, _), part in zip(tasks, _in_order(work, tasks, threads or _threads()), strict=True):
+    for (g, _), part in zip(tasks, in_order(work, tasks, threads or _threads()), strict=True):
         sums[:, g] += part[:, : len(centers)]
     return sums
 
@@ -73,20 +69,6 @@ def packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
     return np.ascontiguousarray(tiles).reshape(len(tiles), -1)
 
 
-def _in_order(work: Callable[[Task], FloatArray], tasks: Iterable[Task], threads: int) -> Iterator[FloatArray]:
-    if threads == 1:
-        yield from map(work, tasks)
-        return
-    with ThreadPoolExecutor(threads) as pool:
-        yield from pool.map(work, tasks)
-
-
 def _threads() -> int:
-    """As many as the cores of this process, and no more than numba and OMP_NUM_THREADS say.
-
-    Dask and joblib set the latter for their workers. What BLAS has now does not count: the library itself holds it at
-    one thread while it computes.
-    """
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    most = [int(told)] if told.isdigit() and int(told) else []
-    return max(1, min([cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"]), *most]))
+    """As many as there are cores, and no more than numba says."""
+    return max(1, min(cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"])))

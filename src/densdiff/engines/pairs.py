@@ -4,9 +4,7 @@ Never an N x N array. Tiles of one group of rows belong to one task; tasks run o
 the answer does not depend on how many there are.
 """
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +13,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import squared_distances
 from densdiff.core.pairs import Bins, Radial, interpolate
 from densdiff.core.scaling import FloatArray
+from densdiff.core.threads import cores, in_order
 
 _TILE = 1 << 16  # distances at a time: half a megabyte
 _PARALLEL_ROWS = 2000
@@ -35,19 +34,10 @@ def pair_histograms(
     def task(g: int) -> FloatArray:
         return _one_group(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
 
-    if len(rows) < _PARALLEL_ROWS:
-        upper = np.array([task(g) for g in range(n_groups)])
-    else:
-        with ThreadPoolExecutor(cores()) as pool:
-            upper = np.array(list(pool.map(task, range(n_groups))))
+    upper = np.array(list(in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
     if even:
         upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
     return np.asarray(upper + upper.transpose(1, 0, 2))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _one_group(

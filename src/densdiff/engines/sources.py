@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from densdiff.checks.tables import Table, table_of
-from densdiff.engines.pairs import cores
+from densdiff.core.threads import cores
 from densdiff.errors import InputError
 from densdiff.files.blocks import FileBlocks
 
