@@ -28,7 +28,7 @@ def needs_direct_differences(radius: float, sigma: float, d: int) -> bool:
 def radius(*parts: FloatArray) -> float:
     """The largest distance of any row from the origin, infinite if its square is."""
     with np.errstate(over="ignore"):
-        return float(max(np.square(rows).sum(axis=1).max(initial=0.0) for rows in parts) ** 0.5)
+        return float(max(np.einsum("ij,ij->i", rows, rows).max(initial=0.0) for rows in parts) ** 0.5)
 
 
 def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> FloatArray:

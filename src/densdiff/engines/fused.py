@@ -29,7 +29,7 @@ def group_sums(
     threads: int | None = None,
 ) -> FloatArray:
     """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b)."""
-    n_groups, rows = int(groups.max()) + 1, np.ascontiguousarray(rows)  # rows are picked far apart, columns together
+    n_groups = int(groups.max()) + 1
     short = groups.astype(np.int16) if n_groups < 1 << 15 else groups  # NumPy has a linear sort for 16 bits alone
     order = np.argsort(short, kind="stable")
     bounds = np.append(0, np.cumsum(np.bincount(groups)))  # of groups in the order, (groups + 1,)
@@ -44,7 +44,7 @@ def group_sums(
 
     def work(task: Task) -> FloatArray:
         # copies, because numba would compile once more for arrays of another layout or that may not be written
-        of_rows, of_weights = rows.take(task[1], axis=0), weights.take(task[1])
+        of_rows, of_weights = np.ascontiguousarray(rows[task[1]]), weights[task[1]]
         return np.asarray(fused_tiles.block_sums(of_rows, of_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
