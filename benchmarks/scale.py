@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchmarks.measure import record
+from benchmarks.measure import all_cores, record
 
 PARQUET = "Cross-validated fit from Parquet"
 COLUMNS = 10
@@ -69,7 +69,7 @@ def run(program, *arguments):
         file = Path(folder, "program.py")
         file.write_text(program)
         command = [sys.executable, str(file), *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=all_cores())
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
     return json.loads(done.stdout.splitlines()[-1])
