@@ -158,9 +158,9 @@ def on_one_thread(quick):
         f"{n} x {COLUMNS} rows, {CENTERS} centers, {len(SIGMAS)} sigmas",
         "Weighted sums of kernel features, one thread",
     )
-    record(of, ours, plain, peer="NumPy, an exp for each sigma", goal="8", title=title)
-    record(of, ours, limit_numpy, peer="NumPy, distances and one exp alone", goal="0.6", title=title)
-    record(of, ours, limit, peer="compiled, distances and one exp alone", goal="0.6", title=title)
+    record(of, ours, plain, peer="NumPy, an exp for each sigma", goal="at least 8", title=title)
+    record(of, ours, limit_numpy, peer="NumPy, distances and one exp alone", goal="at least 0.6", title=title)
+    record(of, ours, limit, peer="compiled, distances and one exp alone", goal="at least 0.6", title=title)
     record("largest difference to NumPy, of the largest entry", off, unit="", goal="at most 1e-10", title=title)
 
 

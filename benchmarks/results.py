@@ -72,10 +72,13 @@ def run(name, quick):
 
 def met(row):
     """Whether the number in the goal is reached: "yes", "no", or "" where the goal has none."""
+    value = row.get("ratio", row["ours"])
+    if between := re.fullmatch(r"([\d.]+) to ([\d.]+)", row["goal"]):
+        return "yes" if float(between[1]) <= value <= float(between[2]) else "no"
     goal = re.search(r"(at least|at most|below|under) ([\d.]+)", row["goal"])
     if goal is None:
         return ""
-    return "yes" if SENSES[goal[1]](row.get("ratio", row["ours"]), float(goal[2])) else "no"
+    return "yes" if SENSES[goal[1]](value, float(goal[2])) else "no"
 
 
 def table(heads, rows):

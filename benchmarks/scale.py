@@ -108,7 +108,7 @@ def from_parquet(quick):
                 what = f"2 x {size} x {COLUMNS} rows, {cores}"
                 print(f"{what}: {found['seconds']:.3f} s, {found['peak']:.0f} MiB")
                 record(what, found["seconds"], title=PARQUET)
-                goal = "under 1024" if size == SIZES[-1] else None
+                goal = "under 1024" if size == SIZES[-1] else ""
                 record(f"{what}, whole process", found["peak"], unit="MiB", goal=goal, title=PARQUET)
     for cores, values in seconds.items():
         slope = np.polyfit(np.log(sizes), np.log(values), 1)[0]
@@ -122,7 +122,9 @@ def by_dask(quick):
     n = 100_000 if quick else 2_000_000
     one, two = (run(BY_DASK, workers, n)["seconds"] for workers in (1, 2))
     print(f"Dask, 2 x {n} x 10 rows: one worker {one:.2f} s, two {two:.2f} s, {one / two:.2f} times; to reach: 1.7")
-    record(f"2 x {n} x 10 rows, 500 centers, two workers", two, one, peer="one worker", goal="1.7", title="Dask")
+    record(
+        f"2 x {n} x 10 rows, 500 centers, two workers", two, one, peer="one worker", goal="at least 1.7", title="Dask"
+    )
 
 
 def main(quick=False):

@@ -50,11 +50,21 @@ def test_a_line_becomes_a_row_that_says_whether_its_goal_is_met(page, capsys):
     measure.line("n = 200", 3.0, 0.25, "at least 12")
     measure.line("n = 400", 3.0, 1.5, "at most 0.4", "slower")
     measure.record("memory", 150, unit="MiB", goal="whole process under 100")
+    for power in (0.94, 0.95, 1.05, 1.06):
+        measure.record(f"power {power}", power, unit="", goal="0.95 to 1.05")
     text = results.section(kept(page), [])
     assert "| a fit | densdiff | peer |" in text
     assert "| n = 200 | 0.25 s | the loop: 3 s | 12 times faster | at least 12 | yes |" in text
     assert "| n = 400 | 1.5 s | the loop: 3 s | 0.5 times its time | at most 0.4 | no |" in text
     assert "| memory | 150 MiB |  |  | whole process under 100 | no |" in text
+    assert [
+        f"| power {power} | {power} |  |  | 0.95 to 1.05 | yes |" in text for power in (0.94, 0.95, 1.05, 1.06)
+    ] == [
+        False,
+        True,
+        True,
+        False,
+    ]
     assert "n = 200" in capsys.readouterr().out
 
 
