@@ -93,9 +93,10 @@ def test_mixed_columns_are_tested_by_their_limit():
     same_test(dd.two_sample_test(Blocks(x, [99]), Blocks(y, [99]), **asked), dd.two_sample_test(x, y, **asked))
 
 
-def test_one_column_is_relabelled_exactly_in_cells():
+@pytest.mark.parametrize("d", [1, 2])
+def test_one_or_two_columns_are_relabelled_exactly_in_cells(d):
     random = np.random.default_rng(1)
-    x, y = random.normal(size=(4500, 1)), random.normal(size=(2500, 1)) + 0.05
+    x, y = random.normal(size=(4500, d)), random.normal(size=(2500, d)) + 0.05
     asked = {"n_permutations": 199, "random_state": 1}
     found, expected = (
         dd.two_sample_test(*pair, **asked) for pair in ((Blocks(x, [5, 1400]), Blocks(y, [700])), (x, y))

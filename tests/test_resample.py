@@ -5,6 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from densdiff.core import grid, resample
@@ -38,6 +40,39 @@ def test_statistic_of_counts_is_that_of_rows_in_the_middle_of_their_cells(d):
     # kernels wrap around at this much of their peak, and the peak is the largest term
     tolerance = {1: 1e-8, 2: 1e-4, 3: 1e-3}[d]
     np.testing.assert_allclose(found, pair_statistic(places, weights), rtol=tolerance)
+
+
+@given(
+    st.integers(1, 3),
+    st.integers(0, 2**32 - 1),
+    st.floats(0.05, 1.0),
+    st.lists(st.floats(0.3, 3.0), min_size=1, max_size=3),
+)
+def test_products_with_waves_are_the_fourier_transform(d, seed, spacing, sigmas):
+    random = np.random.default_rng(seed)
+    _, cells = cells_of(random.normal(size=(30, d)), random.normal(size=(20, d)), max(spacing, 0.3 * (d - 1)))
+    counts = np.vstack([cells.counts[:1], resample.permuted_counts(cells.pooled, 30, 3, random)])
+    models = [(sigma, LAM) for sigma in sigmas]
+    found = []
+    for limit in (0.0, np.inf):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(resample, "_PRODUCTS", limit)
+            patch.setattr(resample, "AT_ONCE", 1 << 12)  # in several parts
+            found.append(resample.cell_statistics(cells, counts, models))
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_statistics_of_rows_far_from_the_edge_do_not_know_the_other_edge(d):
+    """A statistic is that of a grid so large that nothing comes around, to a percent in two columns."""
+    random = np.random.default_rng(d)
+    _, cells = cells_of(random.uniform(size=(60, d)), random.uniform(size=(50, d)))
+    models = [(0.2, LAM), (1.0, LAM)]
+    found = resample.cell_statistics(cells, cells.counts[:1], models)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resample, "_WRAP", {d: 1e-13})
+        wide = resample.cell_statistics(cells, cells.counts[:1], models)
+    np.testing.assert_allclose(found, wide, rtol={1: 1e-8, 2: 2e-2}[d])
 
 
 def test_another_unit_of_length_divides_the_statistic_of_counts_by_its_volume():

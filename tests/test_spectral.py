@@ -72,7 +72,7 @@ def test_spreading_keeps_first_moments(d):
 def test_a_grid_is_padded_for_the_widest_sigma():
     *_, axes, grid = finest_grid(1)
     found = spectral.transform(grid, axes, np.array([2.0, 1.0]), 0.1)
-    assert found.pad == grids.reach(2.0, 0.1, 1)
+    assert found.pad == grids.reach(2.0, 0.1, grids.WRAP_TOLERANCE[1])
     period = 2 * np.pi / found.frequencies[0][1]
     assert period >= grid.counts.shape[1] * grid.spacing + found.pad
 

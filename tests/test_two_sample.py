@@ -25,6 +25,7 @@ from densdiff.estimators.kde import GaussianOverlap
 from densdiff.estimators.prepared import prepare
 from densdiff.estimators.solver import FilterKernel
 from densdiff.estimators.statistics import CellStatistics, CenterStatistics, KernelStatistics
+from densdiff.questions.two_sample import pair_test
 from tests import oracle
 
 TUNINGS = ("aggregate", "pooled", "refit")
@@ -53,7 +54,7 @@ def prepared(x, y, folds=5, standardize=True):
 def case_of(model, x, y, tuning, count=99):
     """The prepared samples and what `two_sample_test` makes of them before any relabelling."""
     data = prepared(x, y, model.folds)
-    return data, testing.tested(model, data, tuning, count, blocks=False)
+    return data, testing.tested(model, data, tuning, count, by_rows=False)
 
 
 # --- relabellings
@@ -357,9 +358,10 @@ def test_statistic_of_a_kernel_density_estimate_is_its_plug_in_distance(draw, d,
     assert found.lam is None
 
 
+@pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize("model", [dd.LSDD(0.5, 0.1, solver="spectral"), dd.LSDD(sigma=[0.3, 1.0]), dd.LSDD()])
-def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, model):
-    x, y = (8 * rows for rows in draw(4, 300, 200, 1))
+def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, model, d):
+    x, y = (8 * rows for rows in draw(4, 300, 200, d))
     exact = dd.two_sample_test(x, y, model=model, n_permutations=1999, random_state=0)
     drawn = []
     whole = resample.permuted_counts
@@ -381,10 +383,11 @@ def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, 
     np.testing.assert_allclose(ks[0], ks[1], rtol=0.15)  # quantiles of 1999 draws err by 3 to 5 %
 
 
-def test_cells_have_the_pvalue_of_rows(monkeypatch):
+@pytest.mark.parametrize("d", [1, 2])
+def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
     for seed in range(4):
         random = np.random.default_rng(seed)
-        x, y = random.normal(size=(150, 1)), random.normal(size=(200, 1)) + 0.12
+        x, y = random.normal(size=(150, d)), random.normal(size=(200, d)) + 0.12
         by_rows = dd.two_sample_test(x, y, random_state=0).pvalue
         with monkeypatch.context() as patch:
             patch.setattr(testing, "_KERNEL_WORK", 0)
@@ -392,6 +395,26 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch):
             assert isinstance(case.statistics, CellStatistics)
             by_cells = dd.two_sample_test(x, y, random_state=0).pvalue
         assert abs(by_rows - by_cells) < 4.5 * np.sqrt(2 * 0.25 / 1000)
+
+
+def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
+    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    random = np.random.default_rng(0)
+    x, y = (random.normal(size=(200, 2)) for _ in range(2))
+    far = random.standard_cauchy((4000, 2))  # cells that reach so far are wider than what is to be seen in them
+
+    def solver(x, y, **options):
+        return dd.two_sample_test(x, y, n_permutations=19, random_state=0, **options).solver
+
+    assert solver(x, y) == "spectral"
+    assert solver(far[:2000], far[2000:]) == "centers"
+    assert solver(far[:2000], far[2000:], model=dd.LSDD(solver="spectral")) == "spectral"
+    assert solver(x, y, model=dd.LSDD(n_centers=40, solver="centers")) == "centers"
+    assert solver(x, y, model=dd.LSDD(solver="pairs")) == "pairs"
+    assert solver(x, y, blocks=np.arange(400) % 10) == "centers"  # rows of a block are relabelled among themselves
+    assert solver(random.normal(size=(200, 3)), random.normal(size=(200, 3))) == "centers"
+    model, pair = dd.LSDD(random_state=0), checks.pair(x, y)
+    assert pair_test(model, pair, 19, low_order=True).solver == "centers"
 
 
 # --- the test

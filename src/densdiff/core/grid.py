@@ -26,9 +26,9 @@ _CACHED_NODES = 1 << 16
 _CELLS_PER_GAP = 16
 
 
-def reach(sigma: float, lam: float, d: int) -> float:
-    """Distance beyond which the kernel of F is negligible."""
-    return sigma * float(np.log(1.0 / WRAP_TOLERANCE[d])) / decay_rate(lam)
+def reach(sigma: float, lam: float, tolerance: float) -> float:
+    """Distance beyond which the kernel of F is below so much of its peak."""
+    return sigma * float(np.log(1.0 / tolerance)) / decay_rate(lam)
 
 
 def spline_weights(r: FloatArray) -> list[FloatArray]:

@@ -3,8 +3,9 @@
 A relabelling is a row of booleans that says which pooled rows are X. Statistics here are quadratic in the labels.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations, product
 from math import comb, prod
 
@@ -21,6 +22,9 @@ BoolArray = npt.NDArray[np.bool_]
 _LEAST_TAIL = 1e-9
 _TIE = 1e-9  # relative: two sums of the same terms in another order are the same number
 _AT_ONCE = 1 << 25  # labels drawn at a time
+_PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
+_BAND = 1e-10  # of a filter's peak: frequencies beyond are left out
+_WRAP = {1: 1e-10, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
 
 
 @dataclass(frozen=True)
@@ -85,33 +89,75 @@ def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: floa
 
 
 def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:
-    """E12 of each model (sigma, lam) for each row of counts of X, (k, M): observed or from `permuted_counts`."""
+    """E12 of each model (sigma, lam) for each row of counts of X, (k, M): observed or from `permuted_counts`.
+
+    A statistic is the power of the difference at the frequencies of a grid, weighted by the filter of its model. Only
+    those within the widest filter's band count, so matrices of cosines and sines are often cheaper than a fast
+    Fourier transform, which computes them all.
+    """
     d = len(cells.shape)
-    pad = int(max(reach(sigma, lam, d) for sigma, lam in models) / cells.spacing) + 1
+    pad = int(max(reach(sigma, lam, _WRAP[d]) for sigma, lam in models) / cells.spacing) + 1
     shape = [next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape)]
-    steps = [2 * np.pi / (n * cells.spacing) for n in shape]
-    lines = [step * np.rint(np.fft.fftfreq(n) * n) for step, n in zip(steps[:-1], shape[:-1], strict=True)]
-    lines.append(steps[-1] * np.arange(shape[-1] // 2 + 1))
-    squared = box([w**2 for w in lines], np.add)
-    twice = np.where((lines[-1] > 0) & (2 * np.arange(len(lines[-1])) != shape[-1]), 2.0, 1.0)
-    measure = box([np.ones(len(w)) for w in lines[:-1]] + [twice]) / np.prod([n * cells.spacing for n in shape])
-    weights = np.empty((len(squared), len(models)))
-    for k, (sigma, lam) in enumerate(models):
-        filters = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
-        weights[:, k] = (2 * filters - filters**2) * measure
-    # beyond the widest filter's band there is nothing to add
-    used = np.flatnonzero(weights.max(axis=1) > np.finfo(np.float64).eps * weights.max())
+    lines, times = [], []  # frequencies from 0 up along each axis, and how many of either sign each stands for
+    for n in shape:
+        line = 2 * np.pi / (n * cells.spacing) * np.arange(n // 2 + 1)
+        filters = _filters(line**2, models).max(axis=1)
+        line = line[: np.flatnonzero(filters > _BAND * filters.max())[-1] + 1]
+        lines.append(line)
+        times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
+    weights = _filters(box([line**2 for line in lines], np.add), models)
+    weights *= (box(times) / np.prod([n * cells.spacing for n in shape]))[:, None]
+    at, powers = _power(cells, shape, lines)
     n, m = cells.counts.sum(axis=1)
     found = np.empty((len(counts), len(models)))
-    at_once = max(1, AT_ONCE // int(np.prod(shape)))
-    for first in range(0, len(counts), at_once):
-        part = counts[first : first + at_once]
+    for first in range(0, len(counts), at):
+        part = counts[first : first + at]
         grid = np.zeros((len(part), int(np.prod(cells.shape))))
         grid[:, cells.occupied] = part / n - (cells.pooled - part) / m
-        spectra = rfftn(grid.reshape(-1, *cells.shape), s=shape, axes=range(1, d + 1)).reshape(len(part), -1)
-        spectra = spectra if len(used) == spectra.shape[1] else spectra[:, used]
-        found[first : first + at_once] = (spectra.real**2 + spectra.imag**2) @ weights[used]
+        found[first : first + at] = powers(grid.reshape(-1, *cells.shape)).reshape(len(part), -1) @ weights
     return found
+
+
+def _filters(squared: FloatArray, models: list[tuple[float, float]]) -> FloatArray:
+    """2F - F^2 at squared frequencies, (k, M)."""
+    found = np.empty((len(squared), len(models)))
+    for k, (sigma, lam) in enumerate(models):
+        f = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
+        found[:, k] = 2 * f - f**2
+    return found
+
+
+def _power(cells: Cells, shape: list[int], lines: list[FloatArray]) -> tuple[int, Callable[[FloatArray], FloatArray]]:
+    """How many grids to take at once, and what gives their mean power at frequencies of either sign, (k, K1, ...)."""
+    d, bands = len(shape), [len(line) for line in lines]
+    sizes = [prod(cells.shape[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
+    work = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1]))
+    if work > _PRODUCTS * prod(shape):
+        return max(1, AT_ONCE // prod(shape)), partial(_power_by_transform, shape=shape, bands=bands)
+    waves = []
+    for n, line in zip(cells.shape, lines, strict=True):
+        angles = np.outer(cells.spacing * np.arange(n), line)
+        waves.append(np.hstack([np.cos(angles), np.sin(angles)]))
+    return max(1, AT_ONCE // max(sizes)), partial(_power_by_products, waves=waves)
+
+
+def _power_by_products(grid: FloatArray, waves: list[FloatArray]) -> FloatArray:
+    for wave in reversed(waves):  # (cells, 2K) along the last axis, which then goes to the front
+        grid = np.moveaxis(grid @ wave, -1, 1)
+    power = np.square(grid)
+    for a, wave in enumerate(waves):
+        cosines, sines = np.split(power, [wave.shape[1] // 2], axis=a + 1)
+        power = cosines + sines
+    return power
+
+
+def _power_by_transform(grid: FloatArray, shape: list[int], bands: list[int]) -> FloatArray:
+    spectra = rfftn(grid, s=shape, axes=range(1, len(shape) + 1))[..., : bands[-1]]
+    power: FloatArray = spectra.real**2 + spectra.imag**2
+    for a, (n, k) in enumerate(zip(shape[:-1], bands[:-1], strict=True)):
+        index = np.arange(k)
+        power = 0.5 * (power.take(index, axis=a + 1) + power.take(-index % n, axis=a + 1))
+    return power
 
 
 def permuted_counts(pooled: CountArray, n: int, permutations: int, random: np.random.Generator) -> CountArray:

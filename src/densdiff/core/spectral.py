@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import next_fast_len, rfftn
 
-from densdiff.core.grid import ORDER, Axis, Grid, reach, spline_weights
+from densdiff.core.grid import ORDER, WRAP_TOLERANCE, Axis, Grid, reach, spline_weights
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 
@@ -46,7 +46,7 @@ class Transform:
 def transform(grid: Grid, axes: list[Axis], sigmas: FloatArray, lam: float) -> Transform:
     """Transform all groups on a grid padded so that no kernel of these sigmas (lam the smallest) wraps around."""
     d = grid.counts.ndim - 1
-    pad = reach(float(sigmas.max()), lam, d)
+    pad = reach(float(sigmas.max()), lam, WRAP_TOLERANCE[d])
     highest = np.sqrt(2.0 * np.log(1.0 / (_FILTER_TOLERANCE[d] * min(lam, 1.0)))) / sigmas.min()
     shape = [
         next_fast_len(n + int(pad / grid.spacing) + 1, real=a == d - 1) for a, n in enumerate(grid.counts.shape[1:])

@@ -21,7 +21,7 @@ def plan(
     """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
     d = samples[0].shape[1]
     spacing, longest = grid.finest_spacing(sigmas, d, n_groups)
-    gap = grid.reach(float(sigmas.max()), lam, d)
+    gap = grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d])
     ends = [ends_of(rows) for rows in samples]
     low, high = np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0)
     axes = [

@@ -236,7 +236,7 @@ class CellStatistics:
     """Rows in cells of a grid: a relabelling costs the occupied cells, whatever the number of rows.
 
     Moving rows to the middle of their cells changes statistics near the null by some percent; the data's own is
-    therefore reported from the rows as they are, by `exact`.
+    therefore reported from the rows as they are, by `exact`. A grid is ``narrow`` that leaves out rows far away.
     """
 
     def __init__(self, data: Prepared, models: list[Model]) -> None:
@@ -245,6 +245,7 @@ class CellStatistics:
         samples = [data.x.rows, data.y.rows]
         self.axes, _ = plan(samples, sigmas, min(lam for _, lam in models), 2)
         self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, float(sigmas.min())))
+        self.narrow = bool(self.cells.counts.sum() < (1.0 - _BEYOND) * sum(map(len, samples)))
 
     def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""
@@ -274,6 +275,7 @@ class CellStatistics:
 
 
 _CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
+_BEYOND = 1e-3  # of the rows: far tails off the grid, which tests in cells leave out
 _MOST_CELLS = 1 << 16  # of two columns: each relabelling draws a count for every occupied one
 
 

@@ -124,32 +124,37 @@ def checked(estimator: Any) -> LSDD | KDEDifference | KLIEP:
 
 
 def tested(
-    estimator: LSDD | KDEDifference | KLIEP, data: Prepared, tuning: str, permutations: int, blocks: bool
+    estimator: LSDD | KDEDifference | KLIEP, data: Prepared, tuning: str, permutations: int, by_rows: bool
 ) -> Tested:
-    """The test of an `LSDD`, `KDEDifference` or `KLIEP` with its parameters."""
+    """The test of an `LSDD`, `KDEDifference` or `KLIEP`; ``by_rows`` if counts in cells cannot stand for rows."""
     if isinstance(estimator, LSDD):
-        return _lsdd(estimator, data, tuning, permutations, blocks)
+        return _lsdd(estimator, data, tuning, permutations, by_rows)
     if isinstance(estimator, KDEDifference):
         return _kde(estimator, data, tuning, permutations)
     return _kliep(estimator, data, tuning)
 
 
-def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, blocks: bool) -> Tested:
+def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, by_rows: bool) -> Tested:
     estimator.checked_grids()
     estimator.check_columns(data.x.rows.shape[1], len(data.levels) > 0)
     if not data.in_memory:
-        return _large(estimator, data, tuning, blocks)
+        return _large(estimator, data, tuning, by_rows)
     rows, (inner, lams) = data.pooled_rows, _grids(estimator, data)
     given = _given(inner, lams)
     count = len(SPREAD) if tuning == "aggregate" and not given else 1  # at most
     work = 2.0 * (permutations + _KERNEL_MADE) * count * len(rows) ** 2
-    kind = _kind(estimator, rows, work, blocks or tuning == "refit")
+    kind = _kind(estimator, rows, work, by_rows or tuning == "refit")
     kind = "centers" if len(data.levels) else kind
+    in_cells = CellStatistics(data, _models(estimator, data, tuning, None, None)[0]) if kind == "cells" else None
+    if in_cells is not None and in_cells.narrow and estimator.solver == "auto":
+        kind, in_cells = "centers", None
     drawn = _drawn_centers(estimator, data) if kind == "centers" else None
     centers = None if drawn is None else _center_kernel(data, drawn, inner)
     statistics: Statistics | CellStatistics
     models: list[Model] = []
-    if tuning == "refit" and not given:
+    if in_cells is not None:
+        statistics, models = in_cells, in_cells.models
+    elif tuning == "refit" and not given:
         statistics = _refitted(data, rows, centers, inner, lams)
     else:
         models, centers = _models(estimator, data, tuning, drawn, centers)
@@ -157,8 +162,6 @@ def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, block
             models.append(_pooled_model(estimator, data, None)[0])
         if centers is not None:
             statistics = CenterStatistics(rows, models, centers)
-        elif kind == "cells":
-            statistics = CellStatistics(data, models)
         else:
             statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]))
     columns = len(rows) if centers is None else len(centers.centers)
@@ -222,12 +225,12 @@ _TUNED = {
 
 
 def _kind(estimator: LSDD, rows: FloatArray, work: float, by_rows: bool) -> str:
-    """How statistics are computed: "centers", "cells" of one column, or the "kernel" between all rows."""
+    """How statistics are computed: "centers", "cells" of one or two columns, or the "kernel" between all rows."""
     if estimator.solver == "centers" or estimator.centers is not None:
         return "centers"
     if work <= _KERNEL_WORK:
         return "kernel"
-    if rows.shape[1] == 1 and estimator.solver != "pairs" and not by_rows:
+    if rows.shape[1] <= 2 and estimator.solver != "pairs" and not by_rows:
         return "cells"
     return "centers" if estimator.solver == "auto" else "kernel"
 

@@ -145,7 +145,8 @@ def pair_test(
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
         raise InputError("every row occurs several times, which blocks cannot tell apart; remove the copies first")
-    case = tested(estimator, data, tuning, n_permutations, blocks=groups is not None)
+    by_rows = groups is not None or (low_order and data.in_memory and data.x.rows.shape[1] > 1)
+    case = tested(estimator, data, tuning, n_permutations, by_rows=by_rows)
     case = case.with_low_order(data) if low_order else case
     chosen = _null(null, case, groups)
     sizes = len(data.x.rows), len(data.y.rows)
