@@ -22,6 +22,7 @@ BoolArray = npt.NDArray[np.bool_]
 _LEAST_TAIL = 1e-9
 _TIE = 1e-9  # relative: two sums of the same terms in another order are the same number
 _AT_ONCE = 1 << 25  # labels drawn at a time
+_COUNTS = 1 << 21  # counts in cells drawn at a time: 16 MiB
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
 _BAND = 1e-10  # of a filter's peak: frequencies beyond are left out
 _WRAP = {1: 1e-10, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
@@ -167,6 +168,21 @@ def permuted_counts(pooled: CountArray, n: int, permutations: int, random: np.ra
     exact permutation distribution at a cost that depends on the occupied cells and not on the rows.
     """
     return random.multivariate_hypergeometric(pooled, n, size=permutations, method="marginals")
+
+
+def by_counts(
+    counts: CountArray,
+    statistics: Callable[[CountArray], FloatArray],
+    permutations: int,
+    random: np.random.Generator,
+) -> FloatArray:
+    """Statistics of counts (2, c) of X and Y, and after them those of random relabellings, a part at a time."""
+    pooled, n = counts.sum(axis=0), int(counts[0].sum())
+    found = [statistics(counts[:1])]
+    step = max(1, _COUNTS // len(pooled))
+    for first in range(0, permutations, step):
+        found.append(statistics(permuted_counts(pooled, n, min(step, permutations - first), random)))
+    return np.vstack(found)
 
 
 def partitions(is_x: BoolArray, blocks: npt.NDArray[np.intp] | None) -> int:

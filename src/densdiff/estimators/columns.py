@@ -27,7 +27,6 @@ WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
 _SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns may take
 _EVEN = 1.1  # ratio of sizes up to which step-down holds though the dependence of columns may have changed (DESIGN 1.6)
 _MOST = 50_000  # relabellings of one column
-_AT_ONCE = 1 << 21  # counts in cells that a worker draws
 _WORKERS = 4
 _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a closer one
 
@@ -88,13 +87,7 @@ def _closer(column: ColumnCells, random: np.random.Generator, few: int, many: in
 
 
 def _own(column: ColumnCells, count: int, random: np.random.Generator) -> FloatArray:
-    pooled, n = column.counts.sum(axis=0), int(column.counts[0].sum())
-    found = [column.statistics(column.counts[:1])]
-    step = max(1, _AT_ONCE // len(pooled))
-    for first in range(0, count, step):
-        drawn = resample.permuted_counts(pooled, n, min(step, count - first), random)
-        found.append(column.statistics(drawn))
-    return _largest(np.vstack(found))
+    return _largest(resample.by_counts(column.counts, column.statistics, count, random))
 
 
 def _largest(table: FloatArray) -> FloatArray:

@@ -249,13 +249,14 @@ class CellStatistics:
 
     def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""
-        n = int(self.cells.counts[0].sum())
-        drawn = resample.permuted_counts(self.cells.pooled, n, permutations, random)
-        return resample.cell_statistics(self.cells, np.vstack([self.cells.counts[:1], drawn]), self.models)
+        return resample.by_counts(self.cells.counts, self._of_counts, permutations, random)
+
+    def _of_counts(self, counts: resample.CountArray) -> FloatArray:
+        return resample.cell_statistics(self.cells, counts, self.models)
 
     def of(self, labels: BoolArray) -> FloatArray:
         """The data's own statistics, (1, M); other labels come from `permuted`."""
-        return resample.cell_statistics(self.cells, self.cells.counts[:1], self.models)
+        return self._of_counts(self.cells.counts[:1])
 
     def exact(self, best: int) -> float:
         """E12 of one model from the rows as they are."""
