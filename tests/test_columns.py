@@ -246,7 +246,7 @@ def test_a_closer_look_is_taken_only_where_it_may_matter(monkeypatch):
 def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch):
     cells = level_cells(*letters(5, 60, 40), single.HOLM)
     whole = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
-    monkeypatch.setattr(single, "_AT_ONCE", 300)
+    monkeypatch.setattr(resample, "_COUNTS", 300)
     parts = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
     np.testing.assert_array_equal(whole, parts)
 
