@@ -1,5 +1,6 @@
 """One thread for BLAS inside, and what the user had outside, also when calls overlap."""
 
+from concurrent.futures import ThreadPoolExecutor
 from threading import Event, get_ident
 
 import pytest
@@ -69,3 +70,42 @@ def test_tasks_are_answered_in_their_order_on_any_number_of_threads(number):
     found = list(threads.in_order(work, range(3), number))
     assert [k for k, _ in found] == [0, 1, 2]
     assert (get_ident() in {thread for _, thread in found}) == (number == 1)
+
+
+def test_the_limit_holds_in_any_thread_whoever_set_it_first():
+    """In later versions threadpoolctl lets only the first thread set OpenBLAS, and others do nothing in silence."""
+
+    def inside():
+        with one_thread:
+            return blas()
+
+    def leave():
+        one_thread.__exit__(None, None, None)
+        return blas()
+
+    with ThreadPoolExecutor(1) as other:
+        assert inside() == {1}
+        assert other.submit(inside).result() == {1}
+        one_thread.__enter__()
+        assert other.submit(inside).result() == {1}
+        assert other.submit(leave).result() == {2}  # the last one out is not the first one in
+        assert inside() == {1}
+    assert blas() == {2}
+
+
+def test_a_limit_of_openmp_is_set_by_every_thread(monkeypatch):
+    numbers = []
+
+    class Library:
+        threading_layer, num_threads = "openmp", 7
+
+        def set_num_threads(self, number):
+            numbers.append((number, get_ident()))
+
+    threads._by_thread.cache_clear()
+    monkeypatch.setattr(threads, "_libraries", lambda: [Library()])
+    with one_thread, ThreadPoolExecutor(1) as other:
+        thread = other.submit(lambda: one_thread.__enter__() or get_ident()).result()
+        one_thread.__exit__(None, None, None)
+    assert numbers == [(1, get_ident()), (1, thread), (7, get_ident())]
+    threads._by_thread.cache_clear()

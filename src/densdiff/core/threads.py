@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cache, wraps
 from threading import Lock
 from types import TracebackType
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import scipy.linalg.lapack  # noqa: F401  its BLAS has to be there before libraries are looked up
 from threadpoolctl import ThreadpoolController
@@ -39,8 +39,27 @@ def in_order(work: Callable[[_T], _R], tasks: Sequence[_T], threads: int) -> Ite
 
 
 @cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
+def _libraries() -> list[Any]:
+    """Those of BLAS, as threadpoolctl knows them."""
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@cache
+def _by_thread() -> bool:
+    """Whether a limit is that of the thread which sets it: where BLAS has the threads of OpenMP."""
+    return any(getattr(library, "threading_layer", "") == "openmp" for library in _libraries())
+
+
+def _set(numbers: Sequence[int]) -> None:
+    """Give each library of BLAS its number of threads, from whichever thread.
+
+    OpenBLAS obeys, in later versions of threadpoolctl, only the thread that set it first until that one gives it up.
+    """
+    for library, number in zip(_libraries(), numbers, strict=True):
+        free = getattr(library, "clear_controlling_thread", lambda force: None)
+        free(force=True)
+        library.set_num_threads(number)
+        free(force=True)
 
 
 class OneThread:
@@ -52,18 +71,21 @@ class OneThread:
 
     def __init__(self) -> None:
         self._lock, self._inside = Lock(), 0
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
-                self._limit = _controller().limit(limits=1, user_api="blas")
+                self._before = [library.num_threads for library in _libraries()]
+            if self._inside == 0 or _by_thread():
+                _set([1] * len(self._before))
             self._inside += 1
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                self._limit.restore_original_limits()
+                _set(self._before)
 
 
 one_thread = OneThread()
