@@ -5,7 +5,10 @@ import gc
 import json
 import pickle
 import tracemalloc
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
+from threading import Barrier
 
 import numpy as np
 import pandas as pd
@@ -711,3 +714,19 @@ def test_many_calls_leave_nothing_behind():
         assert calls(12) - before < 50_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.filterwarnings("ignore::densdiff.DensDiffWarning")
+def test_comparisons_in_several_threads_leave_the_warnings_of_the_process_alone():
+    a = np.random.default_rng(0).normal(size=(60, 2))
+    before = warnings.filters[:], warnings._showwarnmsg_impl
+    together = Barrier(3)
+
+    def call(k):
+        together.wait(10)
+        return dd.compare(a, a + 0.1, n_permutations=9, random_state=k)
+
+    with ThreadPoolExecutor(3) as pool:
+        found = list(pool.map(call, range(3)))
+    assert all("9 permutations cannot reach" in " ".join(each.warnings) for each in found)
+    assert (warnings.filters[:], warnings._showwarnmsg_impl) == before

@@ -18,7 +18,7 @@ from densdiff.checks.parameters import (
 )
 from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
-from densdiff.checks.wording import bare, came, listed, shown, warn
+from densdiff.checks.wording import bare, came, gathered, listed, quiet, shown, warn
 
 __all__ = [
     "Compared",
@@ -37,6 +37,7 @@ __all__ = [
     "estimator",
     "flag",
     "fraction",
+    "gathered",
     "label_codes",
     "labelled",
     "listed",
@@ -44,6 +45,7 @@ __all__ = [
     "pair",
     "points",
     "positive_grid",
+    "quiet",
     "sample",
     "seed",
     "series",

@@ -5,7 +5,10 @@ import difflib
 import numbers
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -16,14 +19,40 @@ DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.tim
 _SHOWN = 5  # names or notes of one sort listed before "and .. more"
 
 
+_gathered: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
+_quiet = RLock()
+
+
 def warn(text: str, notes: list[str] | None = None) -> None:
     """Warn at the line of the first caller outside the library, and add the text to ``notes``."""
     if notes is not None:
         notes.append(text)
+    if (gathered := _gathered.get()) is not None:
+        gathered.append(text)
+        return
     level, frame = 1, sys._getframe()
     while f"{frame.f_globals.get('__name__')}.".startswith("densdiff.") and frame.f_back:
         level, frame = level + 1, frame.f_back
     warnings.warn(text, DensDiffWarning, stacklevel=level)
+
+
+@contextmanager
+def gathered() -> Iterator[list[str]]:
+    """What would be warned of inside; Python's own way of recording is the process's, and threads would spoil it."""
+    texts: list[str] = []
+    token = _gathered.set(texts)
+    try:
+        yield texts
+    finally:
+        _gathered.reset(token)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings of other packages inside; one thread at a time, since all of them share what is shown."""
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def capped(notes: list[str], what: str) -> list[str]:

@@ -4,8 +4,8 @@ Three ways to the same answer: a kernel learned from the labels (ours), the dens
 estimated balance, and the difference of kernel density estimates. Rows are in inner units throughout.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -18,7 +18,6 @@ from densdiff.core import kernel, metric
 from densdiff.core.least_squares import KernelRidge
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
-from densdiff.errors import DensDiffWarning
 from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import Sample
@@ -264,9 +263,7 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
     shares = np.full(int(labelled.codes.max()) + 1, 1.0)
     for repeat in range(2):
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
-        with warnings.catch_warnings():
-            if repeat == 0:  # the second fit says it all again
-                warnings.simplefilter("ignore", DensDiffWarning)
+        with checks.gathered() if repeat == 0 else nullcontext():  # the second fit says it all again
             model.fit(labelled.rows, new, weights_x=weights)
         scaling = model._data.scaling
         inner = Labelled(scaling.apply(labelled.rows), labelled.codes, labelled.omega)

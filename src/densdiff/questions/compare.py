@@ -1,6 +1,5 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -20,7 +19,7 @@ from densdiff.core.threads import on_one_thread
 from densdiff.engines import inputs
 from densdiff.engines.passes import side_by_side
 from densdiff.engines.tables import LargeTables, compared
-from densdiff.errors import DensDiffWarning, InputError
+from densdiff.errors import InputError
 from densdiff.estimators import columns as single
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.prepared import wanted_rows
@@ -283,10 +282,9 @@ def compare(
         both = checks.compared(a, b, columns, missing, names)
     else:
         both = compared(a, b, sources, columns, missing, names, partial(_wanted, seed))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", DensDiffWarning)
+    with checks.gathered() as texts:
         found = _compared(both, alpha, min_effect, n_permutations, seed)
-    for text in dict.fromkeys(str(each.message) for each in caught):
+    for text in dict.fromkeys(texts):
         checks.warn(text)
     return found
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-import warnings
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -74,8 +73,8 @@ class MonitorState:
                 if file.read(2) != b"PK":
                     raise InputError("it is no npz file")
                 file.seek(0)
-                with warnings.catch_warnings(), np.load(file, allow_pickle=False) as store:
-                    warnings.simplefilter("ignore")  # of Python's parser and of NumPy about damaged headers
+                # Python's parser and NumPy warn of damaged headers
+                with checks.quiet(), np.load(file, allow_pickle=False) as store:
                     _refuse_large(sum(member.file_size for member in store.zip.infolist()))
                     arrays = {name: store[name] for name in store.files}
             return cls._of(arrays)
