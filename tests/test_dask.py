@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 import sys
 
 import numpy as np
@@ -233,15 +234,52 @@ def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
     )
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "ftp://127.0.0.1:80"])
-def test_an_address_where_nobody_answers_is_one_line(stored, address, monkeypatch):
-    monkeypatch.setattr(clusters, "_PATIENCE", "0.3s")
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("tcp://127.0.0.1:1", "connection refused"),
+        ("[::1]:1", ""),
+        ("nonsense", "there is no such host or port"),
+        ("127.0.0.1:999999", ""),
+        ("ftp://127.0.0.1:80", "it begins with 'ftp', not with tcp, tls, ucx, ws, wss, inproc"),
+    ],
+)
+def test_an_address_where_nobody_answers_is_one_line(stored, address, why, monkeypatch):
+    monkeypatch.setattr(clusters, "_PATIENCE", 0.3)
+    monkeypatch.setattr(
+        distributed, "Client", None
+    )  # not asked: it would wait, and complain once more when it is deleted
     before = dask.config.get("scheduler", None)
     message = refusal("compare", stored[0] / "big_a", stored[0] / "big_b", "--scheduler", address)
-    assert message.startswith(f"no Dask scheduler answers at '{address}': ")
+    assert message.startswith(f"no Dask scheduler answers at '{address}': {why}")
     assert message.endswith("; give the address it prints when it starts, such as tcp://127.0.0.1:8786")
     assert dask.config.get("scheduler", None) == before  # who cannot connect leaves nothing behind
     assert da.ones(3).sum().compute() == 3
+
+
+def test_what_listens_but_is_no_scheduler_is_one_line(stored, monkeypatch):
+    monkeypatch.setattr(clusters, "_PATIENCE", 0.3)
+
+    def client(*_, **__):
+        raise OSError("timed out")
+
+    monkeypatch.setattr(distributed, "Client", client)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        message = refusal("compare", stored[0] / "big_a", stored[0] / "big_b", "--scheduler", address)
+    assert message.startswith(f"no Dask scheduler answers at '{address}': timed out")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (lambda: da.zeros(()), r"X has shape \(\); pass rows by columns"),
+        (lambda: dask.delayed(np.zeros(5)), "X is a Dask Delayed"),
+    ],
+)
+def test_dask_objects_without_rows_are_refused(value, message):
+    with pytest.raises(dd.InputError, match=message):
+        dd.l2_distance(value(), np.zeros((5, 1)))
 
 
 def test_where_dask_is_absent_the_command_says_what_to_install(stored, monkeypatch):

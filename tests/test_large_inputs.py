@@ -15,6 +15,7 @@ import sklearn
 
 import densdiff as dd
 from densdiff import files
+from densdiff.engines import sources
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
@@ -313,3 +314,77 @@ def test_levels_called_missing_and_columns_called_is_missing_are_refused():
     assert refused(dd.compare, [table, table], table, missing="drop") == (
         'A has 0 rows without missing values; try missing="level"'
     )
+
+
+class Refilled:
+    """Blocks of one buffer that is written over for the next: as views, as frames or as columns by name."""
+
+    def __init__(self, rows, made):
+        self.rows, self.made = rows, made
+
+    def __iter__(self):
+        buffer = np.empty((500, self.rows.shape[1]))
+        for start in range(0, len(self.rows), 500):
+            buffer[:] = self.rows[start : start + 500]
+            yield self.made(buffer)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        np.asarray,
+        lambda rows: pd.DataFrame(rows, columns=["a", "b"], copy=False),
+        lambda rows: {"a": rows[:, 0], "b": rows[:, 1]},
+    ],
+)
+def test_blocks_may_be_views_of_a_buffer_that_is_filled_again(made):
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(5000, 2)), random.normal(size=(5000, 2)) + 0.3
+    model = dd.LSDD(solver="centers", n_centers=50, random_state=0)
+    found = model.fit(Refilled(x, made), Refilled(y, made)).l2_distance().squared
+    assert found == pytest.approx(model.fit(x, y).l2_distance().squared, rel=1e-9)
+
+
+def test_an_iterable_whose_blocks_begin_alike_but_end_otherwise_is_refused():
+    class Noisy:
+        def __iter__(self):
+            for k in range(4):
+                rows = np.random.default_rng().normal(size=(500, 2))
+                rows[0] = k
+                yield rows
+
+    with pytest.raises(dd.InputError, match="gave other rows than before"):
+        dd.l2_distance(Noisy(), Noisy(), random_state=0)
+
+
+def test_equal_columns_in_other_rows_are_not_the_same_rows():
+    random = np.random.default_rng(0)
+    u = random.choice(["p", "q"], 2000)
+    v = np.append(u[:1], random.permutation(u[1:]))
+    a, b = pd.DataFrame({"u": u, "v": u}), pd.DataFrame({"u": u, "v": v})
+    assert not dd.two_sample_test([a[:500], a[500:]], [b[:500], b[500:]], n_permutations=49, random_state=0).warnings
+    (note,) = dd.two_sample_test([a[:500], a[500:]], [a[:700], a[700:]], n_permutations=49, random_state=0).warnings
+    assert "hold the same rows" in note
+
+
+def test_masked_values_of_blocks_are_missing_as_in_memory():
+    random = np.random.default_rng(0)
+    x, y = np.ma.masked_greater(random.normal(size=(900, 2)), 1.5), random.normal(size=(800, 2))
+    with pytest.warns(dd.DensDiffWarning, match="dropped"):
+        found, expected = (
+            dd.compare(*pair, missing="drop", n_permutations=49, random_state=0)
+            for pair in (([x[:500], x[500:]], [y]), (x, y))
+        )
+    assert found.distance.normalized == pytest.approx(expected.distance.normalized, rel=1e-9)
+
+
+def test_a_process_without_standard_error_reads_blocks(monkeypatch):
+    monkeypatch.setattr(sources, "_PATIENCE", -1.0)
+    monkeypatch.setattr("sys.stderr", None)
+    rows = np.random.default_rng(0).normal(size=(400, 2))
+    assert dd.l2_distance([rows[:100], rows[100:]], [rows[:200] + 1.0], random_state=0).squared > 0
+
+
+def test_a_list_of_record_batches_is_refused_by_name():
+    with pytest.raises(dd.InputError, match=r"^X is a RecordBatch; pass pyarrow\.Table\.from_batches\(\[X\]\)"):
+        dd.l2_distance(pa.table({"a": np.arange(9.0)}).to_batches(), np.arange(9.0))

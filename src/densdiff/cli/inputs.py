@@ -168,7 +168,7 @@ class _Enough(Exception):
 
 def working(what: str) -> Any:
     """A sign of life on standard error while something takes long, if that is a terminal; gives a way to tell more."""
-    return _spinning(what) if sys.stderr.isatty() else nullcontext(lambda text: None)
+    return _spinning(what) if sys.stderr and sys.stderr.isatty() else nullcontext(lambda text: None)
 
 
 @contextmanager

@@ -30,8 +30,11 @@ def source_of(value: Any, where: str) -> Source | None:
         return BlockSource(where, value, value.rows)
     kind = kind_of_source(value, where)
     if kind == "dask":
-        if not hasattr(value, "chunks") and not hasattr(value, "to_dask_array"):
+        array = isinstance(getattr(value, "chunks", None), tuple)  # a Delayed has any attribute one asks for
+        if (not array and not isinstance(getattr(value, "npartitions", None), int)) or not hasattr(value, "ndim"):
             raise InputError(f"{where} is a Dask {type(value).__name__}; pass a Dask array or data frame")
+        if array and value.ndim == 0:
+            table_of(np.zeros(()), where)  # refused
         return DaskSource(where, value)
     return BlockSource(where, value) if kind else None
 
@@ -103,9 +106,11 @@ class Looked:
     @property
     def same(self) -> bool:
         """Whether both hold the same rows: all that is known of them is equal to the last bit."""
-        return (
-            self.summaries[0].rows == self.summaries[1].rows and self.summaries[0].columns == self.summaries[1].columns
-        )
+        x, y = self.summaries
+        if x.rows != y.rows or x.columns != y.columns:
+            return False
+        common = np.intersect1d(self.kept[0].found[0], self.kept[1].found[0])
+        return not len(common) or np.array_equal(self.kept[0].at(common), self.kept[1].at(common))
 
     def fetch(self, wanted: Wanted) -> None:
         """Have rows at hand that will be asked for."""

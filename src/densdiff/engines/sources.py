@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+import numpy as np
+
 from densdiff.checks.tables import Table, table_of
 from densdiff.core.threads import cores
 from densdiff.errors import InputError
@@ -101,10 +103,11 @@ class BlockSource:
         self.rows, self.seen = start, begins
 
     def _recognize(self, block: Any, begins: list[int]) -> None:
-        """Refuse an iterable that shuffles its rows or draws others: the first row of each block tells."""
+        """Refuse an iterable that shuffles its rows or draws others: the ends of each block tell."""
         if isinstance(self.blocks, FileBlocks) or self.change is not None:
             return
-        begins.append(hash(repr([column.values.tolist() for column in table_of(first_rows(block, 1), "").columns])))
+        ends = [table_of(rows_at(block, at), self.where) for at in (slice(1), slice(length(block) - 1, None))]
+        begins.append(hash(repr([column.values.tolist() for end in ends for column in end.columns])))
         if self.seen[len(begins) - 1 : len(begins)] not in ([], begins[-1:]):
             raise InputError(f"{self.where} gave other rows than before; it must give the same rows each time")
 
@@ -114,14 +117,17 @@ class BlockSource:
 
     def _changed(self, change: Change) -> Iterator[Any]:
         start = 0
-        for block in self.blocks:
+        for block in self._given(None):
             yield change(block, start)
             start += length(block)
 
     def _iterated(self, columns: list[str] | None) -> Iterator[Any]:
-        if self.change is not None:
-            return self._changed(self.change)
-        return self.blocks.blocks(columns) if isinstance(self.blocks, FileBlocks) else iter(self.blocks)
+        return self._given(columns) if self.change is None else self._changed(self.change)
+
+    def _given(self, columns: list[str] | None) -> Iterator[Any]:
+        if isinstance(self.blocks, FileBlocks):
+            return self.blocks.blocks(columns)
+        return iter(self.blocks) if isinstance(self.blocks, list | tuple) else map(_owned, self.blocks)
 
 
 def _merged(found: Any, more: Any, merge: Callable[[Any, Any], Any], empty: bool) -> Any:
@@ -138,13 +144,20 @@ def length(block: Any) -> int:
         return len(table_of(block, "a block"))
 
 
-def first_rows(block: Any, count: int) -> Any:
-    """Of a block."""
+def _owned(block: Any) -> Any:
+    """A copy of what the next step of an iteration may write over: blocks wait for threads while it goes on."""
     if isinstance(block, Mapping):
-        return {name: values[:count] for name, values in block.items()}
+        return {name: _owned(values) for name, values in block.items()}
+    return block.copy() if isinstance(block, np.ndarray) or hasattr(block, "iloc") else block
+
+
+def rows_at(block: Any, at: slice) -> Any:
+    """Some rows of a block."""
+    if isinstance(block, Mapping):
+        return {name: values[at] for name, values in block.items()}
     if isinstance(block, Table):
-        return block.some(slice(count))
-    return block.iloc[:count] if hasattr(block, "iloc") else block[:count]
+        return block.some(at)
+    return block.iloc[at] if hasattr(block, "iloc") else block[at]
 
 
 class Progress:
@@ -159,7 +172,7 @@ class Progress:
     def at(self, done: int) -> None:
         """Say so every second."""
         now = time.monotonic()
-        if not sys.stderr.isatty() or now - self.last < _PATIENCE:
+        if now - self.last < _PATIENCE or not (sys.stderr and sys.stderr.isatty()):  # without a console there is none
             return
         self.last, self.said = now, True
         part = f"{100 * done // self.rows} %" if self.rows else f"{done} rows"
