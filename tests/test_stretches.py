@@ -69,12 +69,13 @@ def test_stretches_are_slices_read_in_one_go(n, data):
     assert blocks.passes == 1
     of_dask = list(stretches(DaskSource("series", df.from_pandas(table, npartitions=2)), "series", size, overlap))
     assert [start for start, _ in found] == [start for start, _ in of_dask]
-    stops = [start + len(part["a"]) for start, part in found]
+    stops = [start + len(part) for start, part in found]
     assert stops[-1] == n
     for (start, part), (_, other), stop in zip(found, of_dask, stops, strict=True):
-        for name in table:
-            np.testing.assert_array_equal(part[name], table[name][start:stop])
-            np.testing.assert_array_equal(other[name], table[name][start:stop])
+        assert part.names == other.names == ("a", "b")
+        for name, column, another in zip(part.names, part.columns, other.columns, strict=True):
+            np.testing.assert_array_equal(column.values, table[name][start:stop])
+            np.testing.assert_array_equal(another.values, table[name][start:stop])
     for (start, _), stop in zip(found[1:], stops, strict=False):
         assert stop - start == overlap
 
@@ -123,3 +124,47 @@ def test_a_missing_value_among_rows_that_are_not_drawn_is_refused(balance, monke
     spoilt[[123, 200], 1] = np.nan
     with pytest.raises(dd.InputError, match="column 'x1' of X_new: 2 missing values, first at row 123"):
         model.estimate(Blocks(spoilt, [100]))
+
+
+def in_all_forms(table):
+    return table, [table[:99], table[99:]], df.from_pandas(table, npartitions=3)
+
+
+@pytest.mark.filterwarnings("ignore:columns of X_new left out")
+@pytest.mark.parametrize("extra", [[None] * 300 + ["a"] * 300, pd.Timestamp("2020-01-01")])
+def test_columns_that_the_fit_does_not_use_are_no_obstacle(extra):
+    random = np.random.default_rng(0)
+    labels = np.arange(600) % 2
+    table = pd.DataFrame({"x": random.normal(size=600) + 1.5 * labels})
+    model = dd.ClassBalance(random_state=0).fit(table, labels)
+    expected, *others = (model.estimate(each) for each in in_all_forms(table.assign(more=extra)))
+    assert "'more'" in expected.warnings[0]
+    for found in others:
+        np.testing.assert_allclose(found.priors, expected.priors, rtol=1e-12)
+        assert found.warnings == expected.warnings
+
+
+def test_categories_of_numbers_are_categories_in_all_forms():
+    random = np.random.default_rng(0)
+    labels = np.arange(600) % 2
+    table = pd.DataFrame({"x": random.normal(size=600) + labels, "c": pd.Categorical(np.where(labels, 1, 2))})
+    model = dd.ClassBalance(random_state=0).fit(table, labels)
+    expected, *others = (model.estimate(each) for each in in_all_forms(table))
+    for found in others:
+        np.testing.assert_allclose(found.priors, expected.priors, rtol=1e-12)
+    for each in in_all_forms(table):
+        with pytest.raises(dd.InputError, match="'c' of series holds numbers stored as categories"):
+            dd.detect_changes(each, random_state=0)
+
+
+def test_clocks_keep_their_zone_and_series_their_name():
+    random = np.random.default_rng(0)
+    values = np.r_[random.normal(size=400), random.normal(size=400) + 3]
+    table = pd.DataFrame({"v": values, "t": pd.date_range("2024-01-01", periods=800, freq="s", tz="Europe/Berlin")})
+    expected, *others = (dd.detect_changes(each, time="t", random_state=0) for each in in_all_forms(table))
+    assert expected.times[0] == table.t[0]
+    for found in others:
+        np.testing.assert_array_equal(found.changes, expected.changes)
+        np.testing.assert_array_equal(found.times, expected.times)
+        assert str(found.times[0].tzinfo) == "Europe/Berlin"
+    assert dd.detect_changes(df.from_pandas(table, npartitions=3).v, random_state=0).names == ("v",)

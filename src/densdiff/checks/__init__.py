@@ -16,7 +16,7 @@ from densdiff.checks.parameters import (
     seed,
     whole,
 )
-from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, new_rows, pair, points, sample
+from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, left_out, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
 from densdiff.checks.wording import bare, came, gathered, listed, quiet, shown, warn
 
@@ -40,6 +40,7 @@ __all__ = [
     "gathered",
     "label_codes",
     "labelled",
+    "left_out",
     "listed",
     "new_rows",
     "pair",

@@ -140,8 +140,7 @@ def _located(
     if table.names and len(table.shape) == 2 and not unnamed:
         if lacking := [name for name in names if name not in table.names]:
             raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
-        if extra := [name for name in table.names if name not in names]:
-            warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
+        left_out([name for name in table.names if name not in names], where, notes)
         table = table.select(names)
     elif len(table.columns) != d:
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
@@ -150,6 +149,12 @@ def _located(
     if any(levels):
         table = _known(table, names, levels) if known else _perhaps_known(table, names, levels, notes)
     return floats(table, names, notes)
+
+
+def left_out(extra: Sequence[str], where: str, notes: list[str]) -> None:
+    """Warn of columns that a fitted model does not look at."""
+    if extra:
+        warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
 
 
 def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:

@@ -48,11 +48,11 @@ def series(data: Any, time: Any = None) -> Series:
     if isinstance(time, str):
         place = _place(table, time)
         clock = table.columns[place]
-        times = _as_given(data, place, clock.values)
+        times = clock_of(data, place, clock.values)
         table = table.select([name for name in table.names or () if name != time])
     elif time is not None:
         clock = _own_clock(time, table)
-        times = _as_given(time, 0, clock.values)
+        times = clock_of(time, 0, clock.values)
     names = table.names or tuple(f"x{j}" for j in range(len(table.columns)))
     rows = floats(table, names, notes)
     if not len(rows):
@@ -98,7 +98,7 @@ def _own_clock(time: Any, table: Table) -> Column:
     return found.columns[0]
 
 
-def _as_given(source: Any, place: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def clock_of(source: Any, place: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The clock as its owner reads it: frames hand times with a zone to NumPy in UTC, and without the zone."""
     column = nw.from_native(source, allow_series=True, pass_through=True)
     column = column[:, place] if isinstance(column, nw.DataFrame) else column

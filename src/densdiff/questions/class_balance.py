@@ -216,7 +216,8 @@ class ClassBalance(BaseEstimator):
         data = self._fitted()
         X_new = inputs.read(X_new)
         if (source := inputs.source_of(X_new, "X_new")) is not None:
-            X_new, count = drawn(source, "X_new", self.seed_, _MOST_NEW)
+            X_new, extra, count = drawn(source, "X_new", self.seed_, _MOST_NEW, self.feature_names_)
+            checks.left_out(extra, "X_new", notes)
             if count > _MOST_NEW:
                 notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
         new = checked = checks.new_rows(X_new, self.feature_names_, notes, data.levels)
