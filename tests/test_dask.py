@@ -270,6 +270,15 @@ def test_what_listens_but_is_no_scheduler_is_one_line(stored, monkeypatch):
     assert message.startswith(f"no Dask scheduler answers at '{address}': timed out")
 
 
+def test_the_first_row_that_is_wrong_is_named_whichever_block_ends_first():
+    rows = np.random.default_rng(0).normal(size=(300_000, 1))
+    rows[[5, -1]] = np.inf
+    large_first = da.from_array(rows, chunks=((280_000, 10_000, 10_000), (1,)))
+    for _ in range(3):
+        with pytest.raises(dd.InputError, match="inf at row 5;"):
+            dd.l2_distance(large_first, rows[10:100])
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

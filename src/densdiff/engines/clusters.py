@@ -9,7 +9,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -140,7 +140,7 @@ class DaskSource:
 
     def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
         """The task on the workers, the answers merged there."""
-        found: T = self._computed(self.planned(task, merge, columns))[0]
+        found: T = _unflawed(self._computed(self.planned(task, merge, columns))[0])
         return found
 
     def planned(
@@ -148,7 +148,10 @@ class DaskSource:
     ) -> Any:
         """What `run` computes, delayed."""
         dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
-        work, join = dask.delayed(task, pure=False, traverse=False), dask.delayed(_all_merged, pure=False)
+        work, join = (
+            dask.delayed(partial(_tried, task), pure=False, traverse=False),
+            dask.delayed(_all_merged, pure=False),
+        )
         how = dask.delayed(merge, pure=False, traverse=False)
         parts = [
             work(block, start)
@@ -182,11 +185,28 @@ class DaskSource:
 def run_together(passes: Sequence[Pass]) -> list[Any]:
     """Passes over Dask collections as one computation, so that no worker waits for the end of one of them."""
     widest = max((each.source for each in passes), key=lambda source: max(source.lengths, default=0))
-    return list(widest._computed(*(each.source.planned(each.task, each.merge, each.columns) for each in passes)))
+    found = widest._computed(*(each.source.planned(each.task, each.merge, each.columns) for each in passes))
+    return [_unflawed(each) for each in found]
+
+
+def _tried(task: Callable[[Any, int], Any], block: Any, start: int) -> Any:
+    """The answer of a block, or what is wrong with it: the first block in order is to tell, not the first in time."""
+    try:
+        return task(block, start)
+    except DensDiffError as flaw:
+        return flaw
 
 
 def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
     found = parts[0]
     for part in parts[1:]:
-        found = merge(found, part)
+        if isinstance(found, DensDiffError):
+            return found
+        found = part if isinstance(part, DensDiffError) else merge(found, part)
+    return found
+
+
+def _unflawed(found: Any) -> Any:
+    if isinstance(found, DensDiffError):
+        raise found
     return found
