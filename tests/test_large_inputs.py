@@ -15,6 +15,7 @@ import sklearn
 
 import densdiff as dd
 from densdiff import files
+from densdiff.files.blocks import opened
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
@@ -229,6 +230,18 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     if hasattr(pyarrow.json, "open_json"):  # not the oldest pyarrow
         assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
         assert "number to string at row 30001" in found["changed.jsonl"]
+
+
+@pytest.mark.parametrize(("bad", "what"), [(b"\xe4", "is not UTF-8: byte 0xe4"), (b"u\0", "has a NUL byte")])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_bytes_that_are_no_text_are_refused_however_late(tmp_path, ending, bad, what):
+    line, head = (b"1.5,%b\n", b"a,w\n") if ending == "csv" else (b'{"a": 1.5, "w": "%b"}\n', b"")
+    path, good = tmp_path / f"B.{ending}", line % "\u00e4\u20ac\U0001f600".encode()
+    path.write_bytes(head + 8000 * good + line % bad)
+    whole = refused(files.table, path)
+    assert what in whole
+    with sklearn.config_context(working_memory=0.1):
+        assert refused(lambda: list(opened(path))) == whole
 
 
 def test_the_command_reads_large_files_in_blocks(tmp_path, rows):

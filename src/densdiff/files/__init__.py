@@ -268,14 +268,20 @@ def _is_json(data: bytes) -> bool:
 
 
 def _refuse_encoding(data: bytes, name: str) -> None:
-    pa = pyarrow()
     for mark, encoding in _BOMS.items():
         if data.startswith(mark):
             raise InputError(f"{name} is encoded as {encoding}; save it as UTF-8")
+    if 0 <= (at := data.find(b"\0")) < 2 and not any(data[at:40:2]):
+        raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8")
+    refuse_bytes(data, name)
+
+
+def refuse_bytes(data: bytes, name: str, lines: int = 0, start: int = 0) -> None:
+    """An error if a part of a text, after so many lines and bytes, holds NUL or is not UTF-8."""
+    pa = pyarrow()
     if (at := data.find(b"\0")) >= 0:
-        if at < 2 and not any(data[at:40:2]):
-            raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8")
-        raise InputError(f"{name} has a NUL byte in line {_line(data, at)} (byte {at}); it is damaged, or no text file")
+        where = f"line {lines + _line(data, at)} (byte {start + at})"
+        raise InputError(f"{name} has a NUL byte in {where}; it is damaged, or no text file")
     whole = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
     try:
         pa.Array.from_buffers(pa.large_string(), 1, whole).validate(full=True)
@@ -283,7 +289,8 @@ def _refuse_encoding(data: bytes, name: str) -> None:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            where = f"byte 0x{data[error.start]:02x} in line {_line(data, error.start)} (byte {error.start})"
+            line = lines + _line(data, error.start)
+            where = f"byte 0x{data[error.start]:02x} in line {line} (byte {start + error.start})"
             raise InputError(f"{name} is not UTF-8: {where}; save it as UTF-8 (is it Latin-1?)") from None
         raise
 

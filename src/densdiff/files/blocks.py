@@ -155,27 +155,39 @@ def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
 def _refuse_json(place: Path, name: str) -> None:
     """A look through a large file for what would take the parser down."""
     with _opened(place) as stream:
-        lines = 0
+        lines, start = 0, 0
         while part := stream.read(_TEXT_BLOCK):
             part += stream.readline(_TEXT_BLOCK)
             if not part.endswith(b"\n") and len(part) > _TEXT_BLOCK and stream.read(1):
                 raise InputError(f"{name} has a line longer than {_TEXT_BLOCK >> 20} MiB; save it as Parquet")
+            files.refuse_bytes(part, name, lines, start)
             files.refuse_json(part, name, lines)
-            lines += part.count(b"\n")
+            lines, start = lines + part.count(b"\n"), start + len(part)
 
 
-class _Quotes:
-    """A stream that counts the quotes it gives."""
+class _Watched:
+    """A stream of text that refuses bytes which are none, and counts the quotes it gives."""
 
     closed = False
 
-    def __init__(self, stream: Any) -> None:
-        self.stream, self.count = stream, 0
+    def __init__(self, stream: Any, name: str) -> None:
+        self.stream, self.name, self.quotes = stream, name, 0
+        self.lines, self.start, self.rest = 0, 0, b""
 
     def read(self, size: int = -1) -> bytes:
         found: bytes = self.stream.read(size)
-        self.count += found.count(b'"')
+        self.quotes += found.count(b'"')
+        self._look(found)
         return found
+
+    def _look(self, found: bytes) -> None:
+        """At whole characters: one that is cut waits for its end, unless there is no more."""
+        text = self.rest + found
+        cut = re.search(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", text[-3:]) if found else None
+        self.rest = cut[0] if cut else b""
+        text = text.removesuffix(self.rest)
+        files.refuse_bytes(text, self.name, self.lines, self.start)
+        self.lines, self.start = self.lines + text.count(b"\n"), self.start + len(text)
 
     def readable(self) -> bool:
         return True
@@ -200,13 +212,13 @@ def _read_csv(
 
     def batches(kinds: dict[str, Any]) -> Iterator[Any]:
         with _decoded(place) as stream:
-            quotes = _Quotes(stream)
+            watched = _Watched(stream, name)
             try:
-                for batch in csv.open_csv(quotes, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
+                for batch in csv.open_csv(watched, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
                     yield pa.Table.from_batches([batch])
             except pa.ArrowInvalid as error:
                 raise _refused(str(error), name, form) from None
-            if quotes.count % 2:  # pyarrow takes the rest of the file for one field
+            if watched.quotes % 2:  # pyarrow takes the rest of the file for one field
                 raise InputError(f"{name}: a quote opens that is never closed")
 
     first = next(batches({}), None)
