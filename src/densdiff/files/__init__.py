@@ -539,6 +539,7 @@ class Footers:
     names: list[str]
     rows: list[int]  # of each file
     needed: int  # bytes in memory
+    index: set[str]  # columns that are left out unless they are asked for
 
 
 def footers(files: list[Path], columns: list[str] | None) -> Footers:
@@ -547,21 +548,33 @@ def footers(files: list[Path], columns: list[str] | None) -> Footers:
     needed = 0
     names: list[str] = []
     rows: list[int] = []
+    index: set[str] = set()
     for place in files:
         part = named(place)
         _refuse_no_parquet(place, part)
         with damage(part):
             about = parquet.read_metadata(place)
-            found = about.schema.to_arrow_schema().names
+            every = about.schema.to_arrow_schema().names
             stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        _once(found, part, "rename or drop the others")
+        _once(every, part, "rename or drop the others")
+        index |= (nameless := _nameless_index(about.metadata or {}))
+        found = [label for label in every if label not in nameless] or every
         names = names or found
         if set(found) != set(names):
             raise InputError(f"{part} has other columns than {named(files[0])}: {_listed(sorted({*found} ^ {*names}))}")
-        refuse_absent(columns, found, part)
+        refuse_absent(columns, every, part)
         rows.append(about.num_rows)
         needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
-    return Footers(columns or names, rows, needed)
+    return Footers(columns or names, rows, needed, index)
+
+
+def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
+    """Columns that pandas made of an index without a name; they number rows and are no data unless asked for."""
+    try:
+        index = json.loads(metadata[b"pandas"])["index_columns"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return set()
+    return {label for label in index if isinstance(label, str) and re.fullmatch(r"__index_level_\d+__", label)}
 
 
 def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
@@ -571,7 +584,7 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
-            tables.append(sound(file.read(columns=columns).select(about.names)))
+            tables.append(sound(file.read(columns=about.names).select(about.names)))
     try:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
