@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff import files
 from densdiff.checks import holes
 from densdiff.files.blocks import FileBlocks, opened
 from tests.command_line import silently
@@ -291,6 +292,26 @@ def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch)
             np.testing.assert_allclose(answers(model, rows["A"][:5]), expected, err_msg=ending, **close)
         mixed = centers().fit(folder / "A.csv", folder / "B.parquet")
         np.testing.assert_allclose(answers(mixed, rows["A"][:5]), expected, **close)
+
+
+def test_long_text_that_is_stored_once_counts_as_often_as_it_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 15)
+    words = np.array([letter * 4000 for letter in "uvw"])
+    table = pa.table({"t": words[np.arange(6000) % 3], "x": np.arange(6000.0), "empty": [""] * 6000})
+    path = tmp_path / "A.parquet"
+    pq.write_table(table, path, row_group_size=2000)
+    assert path.stat().st_size < 200_000
+    with sklearn.config_context(working_memory=8):
+        assert opened(path, columns=["x", "empty"]).num_rows == 6000
+        for columns in (["t"], None):
+            found = opened(path, columns=columns)
+            assert isinstance(found, FileBlocks)
+            blocks = list(found)
+            assert max(block.nbytes for block in blocks) < 300_000  # 8 << 15, and the numbers
+            assert pa.concat_tables(blocks).equals(table.select(columns or table.column_names))
+        assert [len(block) for block in found.blocks(["x"])] == [len(block) for block in blocks]
+        with pytest.raises(dd.InputError, match="needs 24 MiB of memory, the limit is 8 MiB"):
+            files.table(path)
 
 
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):

@@ -34,6 +34,8 @@ from densdiff.errors import DensDiffError, InputError, MissingExtraError
 _SHOWN = 5  # names listed before "and .. more"
 _NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
 _DEPTH = 100  # brackets open at a time in JSON; at some thousands pyarrow's parser exhausts the stack
+_PROBED = 4096  # rows of a row group of Parquet that tell how long its text is
+_PROBE = 1 << 20  # bytes that they may take
 _THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
 _SEPARATORS = ",;\t|"
 _FOREIGN = {  # how a file begins that is no text
@@ -538,7 +540,7 @@ class Footers:
 
     names: list[str]
     rows: list[int]  # of each file
-    needed: int  # bytes in memory
+    needed: int  # bytes in memory, at least
     index: set[str]  # columns that are left out unless they are asked for
 
 
@@ -578,9 +580,10 @@ def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
 
 
 def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
-    """One table; how much it needs is known from the footers, before any column is read."""
+    """One table; how much it needs is known from the footers and a few rows, before any column is read."""
     about = footers(files, columns)
     _refuse_large(about.needed, name)
+    _refuse_large(decoded(files, about), name)
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
@@ -589,6 +592,38 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
         return pyarrow().concat_tables(tables, promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
+
+
+def decoded(files: list[Path], about: Footers) -> int:
+    """Bytes in memory with text as long as the first rows say; stored, repeated text takes next to nothing."""
+    needed = 0.0
+    for place in files:
+        with damage(named(place)), pyarrow("parquet").ParquetFile(place, pre_buffer=False) as file:
+            for group in range(file.num_row_groups):
+                width = 8 * len(about.names) + text_width(file, group, about.names)
+                needed += width * file.metadata.row_group(group).num_rows
+    return max(math.ceil(needed), about.needed)
+
+
+def text_width(file: Any, group: int, names: list[str]) -> float:
+    """Bytes a row of what is no number, in a row group of Parquet, by a few rows and then by as many as are cheap."""
+    long = [name for name in names if not _is_fixed(file.schema_arrow.field(name).type)]
+    width, rows = 0.0, 16
+    for _ in range(2 if long else 0):
+        how = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
+        if (batch := next(file.iter_batches(**how), None)) is None or not batch.num_rows:
+            return 0.0
+        width = batch.nbytes / batch.num_rows
+        rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
+    return width
+
+
+def _is_fixed(kind: Any) -> bool:
+    """Whether each value takes the same number of bytes, as numbers and codes of categories do."""
+    try:
+        return bool(kind.bit_width)
+    except ValueError:
+        return pyarrow().types.is_null(kind)  # type: ignore[no-any-return]
 
 
 def sound(table: Any) -> Any:

@@ -92,7 +92,8 @@ def _large(place: Path, name: str, options: files.Options) -> FileBlocks | None:
     if place.is_dir() or ending in (".parquet", ".pq"):
         parts = files.parts(place, name) if place.is_dir() else [place]
         about = files.footers(parts, options.columns)
-        return None if about.needed <= limit else _parquet(parts, name, about)
+        small = about.needed <= limit and files.decoded(parts, about) <= limit
+        return None if small else _parquet(parts, name, about)
     if ending == ".npy":
         header = files.array_header(place, name)
         small = header.needed <= limit or len(header.shape) > 2
@@ -103,12 +104,14 @@ def _large(place: Path, name: str, options: files.Options) -> FileBlocks | None:
 
 
 def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
-    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about.names))
+    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about.names, {}))
 
 
-def _read_parquet(parts: list[Path], names: list[str], columns: list[str] | None) -> Iterator[Any]:
+def _read_parquet(
+    parts: list[Path], names: list[str], steps: dict[tuple[Path, int], int], columns: list[str] | None
+) -> Iterator[Any]:
+    """Blocks that are cut alike whatever the columns; ``steps`` remembers how."""
     wanted = columns or names
-    step = max(1024, _VALUES // len(names))
     for place in parts:
         parquet = files.pyarrow("parquet")
         with (
@@ -116,9 +119,18 @@ def _read_parquet(parts: list[Path], names: list[str], columns: list[str] | None
             parquet.ParquetFile(place, pre_buffer=False, buffer_size=_BUFFER) as file,
         ):
             for group in range(file.num_row_groups):  # all at once, what was read of those before would stay in memory
+                if (place, group) not in steps:
+                    steps[place, group] = _rows_of_block(len(names), files.text_width(file, group, names))
+                step = steps[place, group]
                 how = {"batch_size": step, "columns": wanted, "row_groups": [group], "use_threads": False}
                 for batch in file.iter_batches(**how):
                     yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
+
+
+def _rows_of_block(columns: int, text: float) -> int:
+    """As many as make so many numbers, or so many bytes of text."""
+    rows = max(1024, _VALUES // columns)
+    return max(1, min(rows, int(8 * _VALUES / text))) if text else rows
 
 
 def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, ...]) -> FileBlocks:
