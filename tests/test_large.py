@@ -1,6 +1,8 @@
 """Samples that are not in memory give the answers of those that are: any cut into blocks, any kind of file, Dask."""
 
+import gzip
 import pickle
+import shutil
 from functools import reduce
 
 import numpy as np
@@ -264,6 +266,7 @@ def stored(tmp_path):
         pa.csv.write_csv(table, tmp_path / f"{name}.csv")
         with pa.CompressedOutputStream(str(tmp_path / f"{name}.csv.gz"), "gzip") as stream:
             pa.csv.write_csv(table, stream)
+        shutil.copy(tmp_path / f"{name}.csv.gz", tmp_path / f"{name}.packed.csv.GZ")
         table.to_pandas().to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True, double_precision=15)
         pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=700)
         (tmp_path / f"{name}.parts").mkdir()
@@ -274,7 +277,7 @@ def stored(tmp_path):
 
 
 STREAMED_JSON = ("jsonl",) if hasattr(pyarrow.json, "open_json") else ()  # not by the oldest pyarrow
-ENDINGS = ("csv", "csv.gz", *STREAMED_JSON, "parquet", "parts", "npy")
+ENDINGS = ("csv", "csv.gz", "packed.csv.GZ", *STREAMED_JSON, "parquet", "parts", "npy")
 
 
 def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch):
@@ -312,6 +315,18 @@ def test_long_text_that_is_stored_once_counts_as_often_as_it_is_read(tmp_path, m
         assert [len(block) for block in found.blocks(["x"])] == [len(block) for block in blocks]
         with pytest.raises(dd.InputError, match="needs 24 MiB of memory, the limit is 8 MiB"):
             files.table(path)
+
+
+def test_compressed_text_is_read_in_blocks_however_well_it_is_compressed(tmp_path):
+    path = tmp_path / "A.csv.gz"
+    path.write_bytes(gzip.compress(b"x,w\n" + b"1.5,a text of a certain length\n" * 40_000))
+    size = len(gzip.decompress(path.read_bytes()))
+    assert 100 * path.stat().st_size < size
+    for room, large in ((size - 1, True), (size, False), (2000 * size, False)):
+        with sklearn.config_context(working_memory=4 * room / 2**20):
+            found = opened(path)
+            assert isinstance(found, FileBlocks) == large
+            assert sum(map(len, found if large else [found])) == 40_000
 
 
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):

@@ -22,6 +22,7 @@ _SHARE = 0.25  # of the memory ceiling: what rows may take that are read whole
 _VALUES = 1 << 20  # in a block: 8 MiB of numbers
 _HEAD = 1 << 16  # bytes that tell how a text file is written
 _TEXT_BLOCK = 1 << 23
+_USUAL, _UTMOST = 10, 1032  # bytes of text that gzip makes 1 of
 _BUFFER = 1 << 20  # bytes of a column that are read at a time
 
 
@@ -98,9 +99,19 @@ def _large(place: Path, name: str, options: files.Options) -> FileBlocks | None:
         header = files.array_header(place, name)
         small = header.needed <= limit or len(header.shape) > 2
         return None if small else _array(place, name, options.columns, header.shape)
-    if place.stat().st_size * (10 if ending == ".gz" else 1) <= limit:
-        return None
-    return _text(place, name, options)
+    small = _unpacked_within(place, limit) if ending == ".gz" else place.stat().st_size <= limit
+    return None if small else _text(place, name, options)
+
+
+def _unpacked_within(place: Path, limit: float) -> bool:
+    """Whether a compressed text is short; it is unpacked for that where its size does not tell."""
+    stored = place.stat().st_size
+    if not stored * _USUAL <= limit < stored * _UTMOST:
+        return stored * _UTMOST <= limit
+    with _opened(place) as stream:
+        while (part := stream.read(_BUFFER)) and stream.tell() <= limit:
+            pass
+    return not part
 
 
 def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
@@ -210,7 +221,8 @@ def _opened(place: Path) -> Any:
 
 
 def _decoded(place: Path) -> Any:
-    return files.pyarrow().input_stream(str(place))  # by its ending, compressed or not
+    how = "gzip" if place.suffix.lower() == ".gz" else None  # pyarrow itself does not know .GZ
+    return files.pyarrow().input_stream(str(place), compression=how)
 
 
 def _read_csv(
