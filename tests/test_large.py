@@ -329,6 +329,19 @@ def test_compressed_text_is_read_in_blocks_however_well_it_is_compressed(tmp_pat
             assert sum(map(len, found if large else [found])) == 40_000
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n", "\nNA\n\n", "\n" * 50_000 + "NA"])
+def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    path = tmp_path / "A.csv"
+    path.write_text("\n\nx\n" + "\n".join(["1.5", "", "2.5"] * 8000) + end, newline="")
+    expected = files.table(path)["x"].to_pylist()
+    assert len(expected) == 24_000 + end.rstrip("\r\n").count("\n")
+    with sklearn.config_context(working_memory=0.1):
+        found = opened(path)
+        assert isinstance(found, FileBlocks)
+        assert pa.concat_tables(found)["x"].to_pylist() == expected
+
+
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
     for name, rows in zip("AB", samples, strict=True):
         np.save(tmp_path / f"{name}.npy", rows[:SMALL])

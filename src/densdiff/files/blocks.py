@@ -193,15 +193,24 @@ class _Watched:
 
     closed = False
 
-    def __init__(self, stream: Any, name: str) -> None:
+    def __init__(self, stream: Any, name: str, ends: bytes = b"") -> None:
         self.stream, self.name, self.quotes = stream, name, 0
         self.lines, self.start, self.rest = 0, 0, b""
+        self.ends, self.held = ends, b""  # what is left out at both ends; what may be the end
 
-    def read(self, size: int = -1) -> bytes:
-        found: bytes = self.stream.read(size)
-        self.quotes += found.count(b'"')
-        self._look(found)
-        return found
+    def read(self, size: int) -> bytes:
+        begins, text = not self.start, b""
+        while not text:
+            found: bytes = self.stream.read(max(size // 2, size - len(self.held)))
+            self._look(found)
+            if not found:
+                return b""
+            found = self.held + found
+            found = found.lstrip(self.ends) if begins else found
+            text = found.rstrip(self.ends)
+            self.held = found[len(text) :]
+        self.quotes += text.count(b'"')
+        return text
 
     def _look(self, found: bytes) -> None:
         """At whole characters: one that is cut waits for its end, unless there is no more."""
@@ -236,7 +245,7 @@ def _read_csv(
 
     def batches(kinds: dict[str, Any]) -> Iterator[Any]:
         with _decoded(place) as stream:
-            watched = _Watched(stream, name)
+            watched = _Watched(stream, name, b"\r\n" if form.alone else b"")
             try:
                 for batch in csv.open_csv(watched, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
                     yield pa.Table.from_batches([batch])
