@@ -342,6 +342,48 @@ def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
         assert pa.concat_tables(found)["x"].to_pylist() == expected
 
 
+@pytest.mark.parametrize(
+    "late",
+    [
+        "7,8",
+        "1.5,2.5",
+        "-1e3,",
+        " 7 ,u",
+        '7,"u,""v""\nw"',
+        "9223372036854775808,true",
+        "7,2026-01-01",
+        "7,NA",
+        "0x10,+7",
+    ],
+)
+@pytest.mark.parametrize(("sep", "decimal"), [(",", "."), (";", ",")])
+def test_kinds_of_a_large_csv_file_are_those_of_all_its_rows(tmp_path, late, sep, decimal, monkeypatch):
+    """Whole numbers may be followed by fractions, and nothing by anything."""
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    late = late.translate(str.maketrans(",.", sep + decimal))
+    start = "".join(f"{2**60 + row}{sep}\n" for row in range(3000))
+    path = tmp_path / "A.csv"
+    path.write_text(f'n{sep}"the ""m"" of it"\n{start}{late}\n{start}')
+    options = {"sep": sep, "decimal": decimal}
+    expected = files.table(path, **options)
+    with sklearn.config_context(working_memory=0.1):
+        found = opened(path, **options)
+        assert len(blocks := list(found)) > 3
+        assert pa.concat_tables(blocks).equals(expected)
+        for label in expected.column_names:
+            assert pa.concat_tables(found.blocks([label])).equals(expected.select([label]))
+            assert pa.concat_tables(opened(path, columns=[label], **options)).equals(expected.select([label]))
+
+
+def test_a_clock_of_nanoseconds_in_a_large_csv_file_keeps_its_digits(tmp_path):
+    series = {"v": np.repeat([0.0, 5.0], 1500) + np.arange(3000) % 7, "t": 1_700_000_000_000_000_000 + np.arange(3000)}
+    pd.DataFrame(series).to_csv(tmp_path / "A.csv", index=False)
+    with sklearn.config_context(working_memory=0.2):
+        assert isinstance(opened(tmp_path / "A.csv"), FileBlocks)
+        found = silently(dd.detect_changes, tmp_path / "A.csv", time="t", window=60, random_state=0)
+    assert abs(found.changes - 1500).max() < 5
+
+
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
     for name, rows in zip("AB", samples, strict=True):
         np.save(tmp_path / f"{name}.npy", rows[:SMALL])

@@ -438,8 +438,11 @@ def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -
             raise InputError(f"line {line} of {name} has {many}, expected {width} as in the first line{hint}")
 
 
-def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
-    """One bad value turns a column of numbers into text; a column with mostly words is text."""
+def refuse_flawed_numbers(found: Any, decimal: str, name: str, before: int = 0) -> None:
+    """One bad value turns a column of numbers into text; a column with mostly words is text.
+
+    ``before`` counts the rows before these.
+    """
     pa, compute = pyarrow(), pyarrow("compute")
     for label, values in zip(found.column_names, found.columns, strict=True):
         given = len(values) - values.null_count
@@ -457,7 +460,9 @@ def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
             cure = f"with {other!r} as decimal mark it is: give decimal={other!r}"
         elif re.match(_THOUSANDS, value):
             cure = "without a mark between thousands it is"
-        raise InputError(f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}")
+        raise InputError(
+            f"column {shown(label)} of {name}: {shown(value)} at row {before + row} is not a number; {cure}"
+        )
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from os import PathLike
@@ -172,7 +173,7 @@ def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
         _refuse_json(place, name)
         return FileBlocks(name, None, partial(_read_json, place, name, options.columns))
     form = files.csv_form(head, name, options)
-    return FileBlocks(name, None, partial(_read_csv, place, name, form, options.columns))
+    return FileBlocks(name, None, partial(_CsvFile(place, name, form, options.columns).read, {}))
 
 
 def _refuse_json(place: Path, name: str) -> None:
@@ -234,32 +235,79 @@ def _decoded(place: Path) -> Any:
     return files.pyarrow().input_stream(str(place), compression=how)
 
 
-def _read_csv(
-    place: Path, name: str, form: files.CsvForm, chosen: list[str] | None, columns: list[str] | None
-) -> Iterator[Any]:
-    pa, csv = files.pyarrow(), files.pyarrow("csv")
-    # one thread, or pyarrow does not tell rows
-    begin = csv.ReadOptions(column_names=None if form.header else form.names, block_size=_TEXT_BLOCK, use_threads=False)
-    parse = csv.ParseOptions(delimiter=form.sep, newlines_in_values=True, ignore_empty_lines=not form.alone)
-    general = {"decimal_point": form.decimal, "strings_can_be_null": True, "include_columns": columns or chosen}
+@dataclass(frozen=True)
+class _CsvFile:
+    """A large CSV file."""
 
-    def batches(kinds: dict[str, Any]) -> Iterator[Any]:
-        with _decoded(place) as stream:
-            watched = _Watched(stream, name, b"\r\n" if form.alone else b"")
+    place: Path
+    name: str
+    form: files.CsvForm
+    chosen: list[str] | None
+
+    def read(self, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
+        """Blocks with one kind of each column in all of the file; ``kinds`` remembers which."""
+        if not kinds:
+            kinds.update(self._kinds())
+        return self._batches(kinds, columns or self.chosen)
+
+    def _batches(self, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
+        pa, csv, form = files.pyarrow(), files.pyarrow("csv"), self.form
+        names = None if form.header else form.names
+        begin = csv.ReadOptions(column_names=names, block_size=_TEXT_BLOCK, use_threads=False)  # or it tells no rows
+        parse = csv.ParseOptions(delimiter=form.sep, newlines_in_values=True, ignore_empty_lines=not form.alone)
+        how = csv.ConvertOptions(column_types=kinds, include_columns=columns, **self._general())
+        with _decoded(self.place) as stream:
+            watched = _Watched(stream, self.name, b"\r\n" if form.alone else b"")
             try:
-                for batch in csv.open_csv(watched, begin, parse, csv.ConvertOptions(column_types=kinds, **general)):
+                for batch in csv.open_csv(watched, begin, parse, how):
                     yield pa.Table.from_batches([batch])
             except pa.ArrowInvalid as error:
-                raise _refused(str(error), name, form) from None
+                raise _refused(str(error), self.name, form) from None
             if watched.quotes % 2:  # pyarrow takes the rest of the file for one field
-                raise InputError(f"{name}: a quote opens that is never closed")
+                raise InputError(f"{self.name}: a quote opens that is never closed")
 
-    first = next(batches({}), None)
-    if first is None:
-        return
-    files.refuse_flawed_numbers(first, form.decimal, name)
-    whole = (pa.int64(), pa.null())  # later blocks may have fractions where the first has none
-    yield from batches({field.name: pa.float64() if field.type in whole else field.type for field in first.schema})
+    def _general(self) -> dict[str, Any]:
+        return {"decimal_point": self.form.decimal, "strings_can_be_null": True}
+
+    def _kinds(self) -> dict[str, Any]:
+        """By the first block, and by all where that has whole numbers or nothing."""
+        pa = files.pyarrow()
+        first = next(self._batches({}, self.chosen), None)
+        if first is None:
+            return {}
+        files.refuse_flawed_numbers(first, self.form.decimal, self.name)
+        kinds = {field.name: field.type for field in first.schema}
+        unsure = [label for label, kind in kinds.items() if kind in (pa.int64(), pa.null())]
+        row = 0
+        for block in self._batches(dict.fromkeys(unsure, pa.string()), unsure) if unsure else ():
+            for label in unsure:
+                if kinds[label] == pa.null():
+                    kinds[label] = self._inferred(block.select([label]), row)
+                elif kinds[label] == pa.int64() and not _are_whole(block[label]):
+                    kinds[label] = pa.float64()
+            row += len(block)
+        return kinds
+
+    def _inferred(self, column: Any, row: int) -> Any:
+        """The kind of a column of text that was empty up to a row."""
+        csv, sink = files.pyarrow("csv"), files.pyarrow().BufferOutputStream()
+        csv.write_csv(column.drop_null().rename_columns(["v"]), sink)
+        parse, how = csv.ParseOptions(newlines_in_values=True), csv.ConvertOptions(**self._general())
+        text = files.pyarrow().BufferReader(sink.getvalue())
+        kind = csv.read_csv(text, parse_options=parse, convert_options=how).schema.types[0]
+        if kind == files.pyarrow().string():
+            files.refuse_flawed_numbers(column, self.form.decimal, self.name, row)
+        return kind
+
+
+def _are_whole(values: Any) -> bool:
+    """Whether each text is a whole number of 64 bits, or missing."""
+    pa, compute = files.pyarrow(), files.pyarrow("compute")
+    for change in (lambda text: text, compute.utf8_trim_whitespace):  # most have no spaces around them
+        with suppress(pa.ArrowInvalid):
+            change(values).cast(pa.int64())
+            return True
+    return False
 
 
 def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
@@ -272,9 +320,10 @@ def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
     column = re.search(r"[Cc]olumn #(\d+)", text)
     if value and column:
         label = files.shown(form.names[int(column[1])])
-        kind = {"double": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
+        kind = {"double": "a number", "int64": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
         what = f"column {label} of {name}: {files.shown(value[2])} at {place} is not {kind}, as the first rows are"
-        return InputError(f"{what}; correct it, leave it empty, or leave the column out by columns=")
+        cure = "correct it, leave it empty, leave the column out by columns=, or save a column of text as Parquet"
+        return InputError(f"{what}; {cure}")
     if "straddling" in text:
         return InputError(f"{name}: a quote opens that is never closed, or a row is larger than {_TEXT_BLOCK} bytes")
     return InputError(f"{name} cannot be read: {files.plain(text.splitlines()[0], 200)}")
