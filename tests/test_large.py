@@ -1,6 +1,7 @@
 """Samples that are not in memory give the answers of those that are: any cut into blocks, any kind of file, Dask."""
 
 import gzip
+import json
 import pickle
 import shutil
 from functools import reduce
@@ -9,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 import sklearn
@@ -276,8 +276,7 @@ def stored(tmp_path):
     return tmp_path, found
 
 
-STREAMED_JSON = ("jsonl",) if hasattr(pyarrow.json, "open_json") else ()  # not by the oldest pyarrow
-ENDINGS = ("csv", "csv.gz", "packed.csv.GZ", *STREAMED_JSON, "parquet", "parts", "npy")
+ENDINGS = ("csv", "csv.gz", "packed.csv.GZ", "jsonl", "parquet", "parts", "npy")
 
 
 def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch):
@@ -384,6 +383,32 @@ def test_a_clock_of_nanoseconds_in_a_large_csv_file_keeps_its_digits(tmp_path):
     assert abs(found.changes - 1500).max() < 5
 
 
+@pytest.mark.parametrize(
+    "late",
+    [
+        {"n": 1.5, "t": "2026-01-01", "e": 2},
+        {"n": 10**20, "t": "u", "e": "u", "late": 1},
+        {"t": None, "e": "2026-01-01", "late": {"x": 1}},
+        {},
+        {"n": None, "e": [1.5], "late": True},
+    ],
+)
+def test_kinds_of_large_json_lines_are_those_of_all_rows(tmp_path, late, monkeypatch):
+    """Whole numbers may be followed by fractions, dates by other text, nothing by anything; fields may come late."""
+    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    start = [json.dumps({"n": 2**60 + row, "t": "2026-01-01", "e": None}) for row in range(1000)]
+    path = tmp_path / "A.jsonl"
+    path.write_text("\n".join(["\ufeff" + start[0], *start, "\n" * 50_000, json.dumps(late), *start]))
+    expected = files.table(path)
+    with sklearn.config_context(working_memory=0.1):
+        found = opened(path)
+        assert len(blocks := list(found)) > 3
+        assert pa.concat_tables(blocks).equals(expected)
+        for label in expected.column_names:
+            assert pa.concat_tables(found.blocks([label])).equals(expected.select([label]))
+            assert pa.concat_tables(opened(path, columns=[label])).equals(expected.select([label]))
+
+
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
     for name, rows in zip("AB", samples, strict=True):
         np.save(tmp_path / f"{name}.npy", rows[:SMALL])
@@ -398,7 +423,7 @@ def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
 def test_a_model_of_files_can_be_pickled(stored):
     folder, _ = stored
     with sklearn.config_context(working_memory=0.05):
-        for ending in ("csv", "parquet", "npy", *STREAMED_JSON):
+        for ending in ("csv", "parquet", "npy", "jsonl"):
             assert isinstance(opened(folder / f"A.{ending}"), FileBlocks)
             model = dd.LSDD(solver="centers", n_centers=5, sigma=1.0, random_state=0)
             model.fit(folder / f"A.{ending}", folder / f"B.{ending}")

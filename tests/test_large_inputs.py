@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
@@ -210,6 +209,9 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     nested = ['{"a": 1.5}'] * ROWS
     changed = list(nested)
     changed[BAD] = '{"a": "u"}'
+    cut = list(nested)
+    cut[BAD] = '{"a": 1'
+    mixed = ['{"a": [1]}'] * BAD + ['{"a": ["u"]}'] * 3000
     nested[BAD] = '{"a": ' + "[" * 200 + "]" * 200 + "}"
     found = {}
     with sklearn.config_context(working_memory=0.1):
@@ -220,6 +222,8 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
             ("late.csv", late),
             ("nested.jsonl", nested),
             ("changed.jsonl", changed),
+            ("cut.jsonl", cut),
+            ("mixed.jsonl", mixed),
         ):
             (tmp_path / name).write_text("\n".join(content) + "\n")
             found[name] = refused(dd.compare, tmp_path / "A.csv", tmp_path / name)
@@ -227,9 +231,12 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
     assert found["quoted.csv"] == "quoted.csv: a quote opens that is never closed, or a row is larger than 65536 bytes"
     assert found["late.csv"] == "late.csv: a quote opens that is never closed"
-    if hasattr(pyarrow.json, "open_json"):  # not the oldest pyarrow
-        assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
-        assert "number to string at row 30001" in found["changed.jsonl"]
+    assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
+    kinds = "is text, and before it stands a number; a column holds one kind"
+    assert found["changed.jsonl"] == f"column 'a' of changed.jsonl: 'u' at row 30001 {kinds}"
+    assert found["cut.jsonl"] == "line 30002 of cut.jsonl is not valid JSON; one object a line is needed"
+    assert found["mixed.jsonl"].startswith("mixed.jsonl cannot be read after row ")
+    assert found["mixed.jsonl"].endswith("save it as Parquet")
 
 
 @pytest.mark.parametrize(("bad", "what"), [(b"\xe4", "is not UTF-8: byte 0xe4"), (b"u\0", "has a NUL byte")])

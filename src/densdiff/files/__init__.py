@@ -470,7 +470,7 @@ def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
     try:
         found = pyarrow("json").read_json(pyarrow().BufferReader(data))
     except pyarrow().ArrowInvalid:
-        _refuse_json_line(data, name)
+        refuse_json_line(data, name)
         raise
     if not found.num_columns:
         raise InputError(f"{name} has no columns")
@@ -505,11 +505,14 @@ def _refuse_depth(data: bytes, name: str) -> None:
             raise InputError(f"{name} nests values more than {_DEPTH} deep; give each entry a column of its own")
 
 
-def _refuse_json_line(data: bytes, name: str) -> None:
-    """What pyarrow counts from the start of a block, by line and row of the file."""
-    kinds: dict[str, str] = {}
-    row = -1
-    for line, text in enumerate(io.BytesIO(data), 1):
+def refuse_json_line(data: bytes, name: str, lines: int = 0, rows: int = 0, before: Any = ()) -> None:
+    """What pyarrow counts from the start of a block, by line and row of the file.
+
+    ``lines`` and ``rows`` stand before these, of which ``before`` are the fields of pyarrow.
+    """
+    kinds = {field.name: kind for field in before if (kind := _json_kind(field.type))}
+    row = rows - 1
+    for line, text in enumerate(io.BytesIO(data), lines + 1):
         if not text.strip():
             continue
         row += 1
@@ -527,6 +530,17 @@ def _refuse_json_line(data: bytes, name: str) -> None:
                 flaw = f"{kind}, and before it stands {kinds[key]}; a column holds one kind"
             if flaw:
                 raise InputError(f"column {shown(key)} of {name}: {shown(value)} at row {row} is {flaw}")
+
+
+def _json_kind(kind: Any) -> str:
+    """What a value of JSON was that became a type of pyarrow."""
+    types = pyarrow().types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return "a number"
+    if types.is_string(kind) or types.is_timestamp(kind):
+        return "text"
+    known = {types.is_boolean: bool, types.is_list: list, types.is_struct: tuple}
+    return next((_JSON_KINDS[of] for is_it, of in known.items() if is_it(kind)), "")
 
 
 def parts(folder: Path, name: str) -> list[Path]:

@@ -168,25 +168,11 @@ def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
     head = head.removeprefix(codecs.BOM_UTF8)
     inner = Path(place.stem) if place.suffix.lower() == ".gz" else place
     if files.holds_json(head, name, inner.suffix.lower()):
-        if not hasattr(files.pyarrow("json"), "open_json"):
-            raise InputError(f"{name} is too large to be read whole; save it as Parquet")
-        _refuse_json(place, name)
-        return FileBlocks(name, None, partial(_read_json, place, name, options.columns))
+        schema = _json_schema(place, name)
+        files.refuse_absent(options.columns, schema.names, name)
+        return FileBlocks(name, None, partial(_read_json, place, name, schema, options.columns))
     form = files.csv_form(head, name, options)
     return FileBlocks(name, None, partial(_CsvFile(place, name, form, options.columns).read, {}))
-
-
-def _refuse_json(place: Path, name: str) -> None:
-    """A look through a large file for what would take the parser down."""
-    with _opened(place) as stream:
-        lines, start = 0, 0
-        while part := stream.read(_TEXT_BLOCK):
-            part += stream.readline(_TEXT_BLOCK)
-            if not part.endswith(b"\n") and len(part) > _TEXT_BLOCK and stream.read(1):
-                raise InputError(f"{name} has a line longer than {_TEXT_BLOCK >> 20} MiB; save it as Parquet")
-            files.refuse_bytes(part, name, lines, start)
-            files.refuse_json(part, name, lines)
-            lines, start = lines + part.count(b"\n"), start + len(part)
 
 
 class _Watched:
@@ -329,18 +315,61 @@ def _refused(text: str, name: str, form: files.CsvForm) -> InputError:
     return InputError(f"{name} cannot be read: {files.plain(text.splitlines()[0], 200)}")
 
 
-def _read_json(place: Path, name: str, chosen: list[str] | None, columns: list[str] | None) -> Iterator[Any]:
-    pa, json = files.pyarrow(), files.pyarrow("json")
-    row = 0
-    with _decoded(place) as stream:
-        try:
-            reader = json.open_json(stream, json.ReadOptions(block_size=_TEXT_BLOCK))
-            wanted = columns or chosen or reader.schema.names
-            files.refuse_absent(wanted, reader.schema.names, name)
-            for batch in reader:
-                yield files.sound(pa.Table.from_batches([batch]).select(wanted))
-                row += batch.num_rows
-        except pa.ArrowInvalid as error:
-            text = re.sub(r"in row (\d+)", lambda found: f"at row {row + int(found[1])}", str(error).splitlines()[0])
-            where = "" if text != str(error).splitlines()[0] else f" after row {row - 1}" if row else ""
-            raise InputError(f"{name} cannot be read{where}: {files.plain(text, 200)}") from None
+def _json_parts(place: Path, name: str) -> Iterator[bytes]:
+    """Some mebibytes of whole lines at a time."""
+    with _opened(place) as stream:
+        while part := stream.read(_TEXT_BLOCK):
+            part += stream.readline(_TEXT_BLOCK)
+            if not part.endswith(b"\n") and len(part) > _TEXT_BLOCK and stream.read(1):
+                raise InputError(f"{name} has a line longer than {_TEXT_BLOCK >> 20} MiB; save it as Parquet")
+            yield part
+
+
+def _parsed(part: bytes, schema: Any = None) -> Any:
+    json, text = files.pyarrow("json"), part.removeprefix(codecs.BOM_UTF8)
+    how = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore" if schema else "infer")
+    return json.read_json(files.pyarrow().BufferReader(text), json.ReadOptions(block_size=len(part)), how)
+
+
+def _json_schema(place: Path, name: str) -> Any:
+    """The columns of all lines, which are looked through first for what would take the parser down."""
+    pa = files.pyarrow()
+    schema = pa.schema([])
+    lines, start, rows = 0, 0, 0
+    for part in _json_parts(place, name):
+        files.refuse_bytes(part, name, lines, start)
+        files.refuse_json(part, name, lines)
+        if part.strip():
+            try:
+                found = _parsed(part)
+                schema = _unified(schema, found.schema)
+            except pa.ArrowException as error:
+                files.refuse_json_line(part, name, lines, rows, schema)
+                where = f" after row {rows - 1}" if rows else ""
+                raise InputError(f"{name} cannot be read{where}: {files.reason(error)}; save it as Parquet") from None
+            rows += found.num_rows
+        lines, start = lines + part.count(b"\n"), start + len(part)
+    if not schema.names:
+        raise InputError(f"{name} has no columns")
+    return schema
+
+
+def _unified(known: Any, found: Any) -> Any:
+    """Fields of both; what is a date here and other text there is text, as in a file that is read whole."""
+    pa = files.pyarrow()
+    texts = {field.name for each in (known, found) for field in each if field.type == pa.string()}
+
+    def loose(field: Any) -> Any:
+        return field.with_type(pa.string()) if field.name in texts and pa.types.is_timestamp(field.type) else field
+
+    both = [pa.schema(map(loose, each)) for each in (known, found)]
+    return pa.unify_schemas(both, promote_options="permissive")
+
+
+def _read_json(
+    place: Path, name: str, schema: Any, chosen: list[str] | None, columns: list[str] | None
+) -> Iterator[Any]:
+    wanted = files.pyarrow().schema([schema.field(label) for label in columns or chosen or schema.names])
+    for part in _json_parts(place, name):
+        if part.strip():
+            yield files.sound(_parsed(part, wanted).select(wanted.names))
