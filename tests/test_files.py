@@ -102,6 +102,25 @@ def test_every_format_gives_the_same_table(put, tmp_path):
         assert files.table(path, columns=["w", "a"]).to_pydict() == SMALL.select(["w", "a"]).to_pydict(), path
 
 
+def test_coded_and_plain_text_in_one_folder_are_one_column(tmp_path):
+    words = pa.chunked_array([["u", None, "v"]])
+    kinds = [
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.string(),
+        pa.dictionary(pa.int32(), pa.large_string()),
+        pa.null(),
+    ]
+    for count, kind in enumerate(kinds):
+        values = pa.nulls(3) if kind == pa.null() else words.cast(kind)
+        pq.write_table(pa.table({"x": [1.0, 2.0, 3.0], "w": values}), tmp_path / f"{count}.parquet")
+    expected = [*["u", None, "v"] * 3, None, None, None]
+    found = files.table(tmp_path)
+    assert found["w"].to_pylist() == expected
+    assert found["x"].to_pylist() == [1.0, 2.0, 3.0] * 4
+    with sklearn.config_context(working_memory=1e-4):
+        assert [value for block in opened(tmp_path) for value in block["w"].to_pylist()] == expected
+
+
 def test_an_index_without_a_name_is_no_column_of_a_parquet_file_unless_asked_for(tmp_path):
     frame = pd.DataFrame({"x": [1.5, 2.5, 3.5] * 900, "w": ["u", "v", "w"] * 900}).sample(frac=1, random_state=0)
     (parts := tmp_path / "parts").mkdir()

@@ -608,9 +608,24 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
             tables.append(sound(file.read(columns=about.names).select(about.names)))
     try:
-        return pyarrow().concat_tables(tables, promote_options="permissive")
+        return pyarrow().concat_tables(_plain_where_mixed(tables), promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
+
+
+def _plain_where_mixed(tables: list[Any]) -> list[Any]:
+    """Tables of the same columns; one that is coded in some of them only, or in other ways, is plain in all."""
+    mixed = [
+        j for j, kinds in enumerate(zip(*(each.schema.types for each in tables), strict=True)) if len({*kinds}) > 1
+    ]
+
+    def changed(table: Any) -> Any:
+        for j in mixed:
+            if pyarrow().types.is_dictionary(kind := table.schema.types[j]):
+                table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
+        return table
+
+    return [changed(table) for table in tables]
 
 
 def decoded(files: list[Path], about: Footers) -> int:
