@@ -409,6 +409,33 @@ def test_kinds_of_large_json_lines_are_those_of_all_rows(tmp_path, late, monkeyp
             assert pa.concat_tables(opened(path, columns=[label])).equals(expected.select([label]))
 
 
+def test_categories_of_numbers_are_categories_in_a_parquet_file(tmp_path):
+    random, frames = np.random.default_rng(0), []
+    for name, most in (("A", 0.5), ("B", 0.2)):
+        codes, halves = random.choice([7, 8, 30], SMALL, p=[most, 0.3, 0.7 - most]), random.choice([0.5, 1.5], SMALL)
+        frames.append(pd.DataFrame({"x": random.normal(size=SMALL), "c": pd.Categorical(codes), "f": halves}))
+        frames[-1]["f"] = frames[-1]["f"].astype("category")
+        frames[-1].to_parquet(tmp_path / f"{name}.parquet", row_group_size=50)
+    paths = tmp_path / "A.parquet", tmp_path / "B.parquet"
+    assert [pa.types.is_dictionary(kind) for kind in files.table(paths[0]).schema.types] == [False, True, True]
+    cut = [Blocks(frame, [50, 100]) for frame in frames]
+    for memory, large, same in ((1024, False, frames), (0.005, True, cut)):
+        with sklearn.config_context(working_memory=memory):
+            assert isinstance(opened(paths[0]), FileBlocks) == large
+            for pair in (paths, (same[0], paths[1])):
+                found, expected = (answers(centers().fit(*each), frames[0][:9]) for each in (pair, same))
+                np.testing.assert_allclose(found, expected, **close)
+
+
+def test_numbers_that_are_categories_in_some_files_of_a_folder_are_numbers(tmp_path):
+    frame = pd.DataFrame({"c": [7, 8, 30] * 40})
+    frame.astype("category").to_parquet(tmp_path / "0.parquet")
+    frame.to_parquet(tmp_path / "1.parquet")
+    assert files.table(tmp_path).schema.types == [pa.int64()]
+    with sklearn.config_context(working_memory=0.001):
+        assert [block.schema.types for block in opened(tmp_path)] == [[pa.int64()]] * 2
+
+
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
     for name, rows in zip("AB", samples, strict=True):
         np.save(tmp_path / f"{name}.npy", rows[:SMALL])

@@ -4,6 +4,7 @@ Nothing is repaired or guessed in silence. What cannot be read in one way only i
 names the file, the place in it, and the option to give. Rows are data rows, counted from 0; lines are counted from 1.
 """
 
+import base64
 import codecs
 import csv
 import errno
@@ -561,6 +562,7 @@ class Footers:
     rows: list[int]  # of each file
     needed: int  # bytes in memory, at least
     index: set[str]  # columns that are left out unless they are asked for
+    coded: set[str]  # columns of numbers that were categories in every file, which Parquet itself does not tell
 
 
 def footers(files: list[Path], columns: list[str] | None) -> Footers:
@@ -570,12 +572,14 @@ def footers(files: list[Path], columns: list[str] | None) -> Footers:
     names: list[str] = []
     rows: list[int] = []
     index: set[str] = set()
+    coded: list[set[str]] = []
     for place in files:
         part = named(place)
         _refuse_no_parquet(place, part)
         with damage(part):
             about = parquet.read_metadata(place)
             every = about.schema.to_arrow_schema().names
+            coded.append(_coded_numbers(about.metadata or {}))
             stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
         _once(every, part, "rename or drop the others")
         index |= (nameless := _nameless_index(about.metadata or {}))
@@ -586,7 +590,7 @@ def footers(files: list[Path], columns: list[str] | None) -> Footers:
         refuse_absent(columns, every, part)
         rows.append(about.num_rows)
         needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
-    return Footers(columns or names, rows, needed, index)
+    return Footers(columns or names, rows, needed, index, set.intersection(*coded))
 
 
 def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
@@ -598,6 +602,25 @@ def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
     return {label for label in index if isinstance(label, str) and re.fullmatch(r"__index_level_\d+__", label)}
 
 
+def _coded_numbers(metadata: dict[bytes, bytes]) -> set[str]:
+    """Columns of numbers that were categories when pyarrow wrote them; of text, its reader gives them back itself."""
+    pa = pyarrow()
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(metadata[b"ARROW:schema"])))
+    except (KeyError, ValueError, OSError, pa.ArrowException):  # not written by it, or no longer whole
+        return set()
+    kinds = {field.name: field.type.value_type for field in schema if pa.types.is_dictionary(field.type)}
+    return {label for label, kind in kinds.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)}
+
+
+def as_categories(table: Any, about: Footers) -> Any:
+    """A table of Parquet with the categories that it was written with."""
+    for j, label in enumerate(table.column_names):
+        if label in about.coded and not pyarrow().types.is_dictionary(table.schema.types[j]):
+            table = table.set_column(j, label, table.column(j).dictionary_encode())
+    return table
+
+
 def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
     """One table; how much it needs is known from the footers and a few rows, before any column is read."""
     about = footers(files, columns)
@@ -606,7 +629,8 @@ def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
-            tables.append(sound(file.read(columns=about.names).select(about.names)))
+            table = sound(file.read(columns=about.names).select(about.names))
+            tables.append(as_categories(table, about))
     try:
         return pyarrow().concat_tables(_plain_where_mixed(tables), promote_options="permissive")
     except pyarrow().ArrowException as error:

@@ -116,13 +116,14 @@ def _unpacked_within(place: Path, limit: float) -> bool:
 
 
 def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
-    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about.names, {}))
+    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about, {}))
 
 
 def _read_parquet(
-    parts: list[Path], names: list[str], steps: dict[tuple[Path, int], int], columns: list[str] | None
+    parts: list[Path], about: files.Footers, steps: dict[tuple[Path, int], int], columns: list[str] | None
 ) -> Iterator[Any]:
     """Blocks that are cut alike whatever the columns; ``steps`` remembers how."""
+    names = about.names
     wanted = columns or names
     for place in parts:
         parquet = files.pyarrow("parquet")
@@ -136,7 +137,8 @@ def _read_parquet(
                 step = steps[place, group]
                 how = {"batch_size": step, "columns": wanted, "row_groups": [group], "use_threads": False}
                 for batch in file.iter_batches(**how):
-                    yield files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
+                    table = files.sound(files.pyarrow().Table.from_batches([batch]).select(wanted))
+                    yield files.as_categories(table, about)
 
 
 def _rows_of_block(columns: int, text: float) -> int:
