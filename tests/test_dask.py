@@ -310,3 +310,11 @@ def test_frames_without_rows_are_refused(samples):
     empty = df.from_pandas(pd.DataFrame({"a": np.empty(0)}), npartitions=1)
     with pytest.raises(dd.InputError, match=r"^X has 0 data rows$"):
         dd.LSDD().fit(empty, samples[1][:, :1])
+
+
+def test_an_index_without_a_name_is_no_column_on_a_cluster_either(tmp_path):
+    path = tmp_path / "A.parquet"
+    pd.DataFrame({"x": np.arange(9.0)}, index=list(range(9))).to_parquet(path)
+    assert list(clusters.lazy_parquet(path).columns) == ["x"]
+    with pytest.raises(dd.InputError, match=r"'__index_level_0__' of A\.parquet is an index, which Dask does not read"):
+        clusters.lazy_parquet(path, ["__index_level_0__"])

@@ -13,15 +13,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+import sklearn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from densdiff import files
 from densdiff.errors import DensDiffError, InputError
+from densdiff.files.blocks import FileBlocks, opened
 
 RNG = np.random.default_rng(3)
 SMALL = pa.table({"a": [1.5, None, -3.0], "n": [1, 2, 3], "w": ["red", None, "blue"], "t": [True, False, None]})
@@ -97,6 +100,48 @@ def test_every_format_gives_the_same_table(put, tmp_path):
             assert found.to_pydict() == SMALL.to_pydict(), path
             assert found.schema.types == SMALL.schema.types, path
         assert files.table(path, columns=["w", "a"]).to_pydict() == SMALL.select(["w", "a"]).to_pydict(), path
+
+
+def test_coded_and_plain_text_in_one_folder_are_one_column(tmp_path):
+    words = pa.chunked_array([["u", None, "v"]])
+    kinds = [
+        pa.dictionary(pa.int8(), pa.string()),
+        pa.string(),
+        pa.dictionary(pa.int32(), pa.large_string()),
+        pa.null(),
+    ]
+    for count, kind in enumerate(kinds):
+        values = pa.nulls(3) if kind == pa.null() else words.cast(kind)
+        pq.write_table(pa.table({"x": [1.0, 2.0, 3.0], "w": values}), tmp_path / f"{count}.parquet")
+    expected = [*["u", None, "v"] * 3, None, None, None]
+    found = files.table(tmp_path)
+    assert found["w"].to_pylist() == expected
+    assert found["x"].to_pylist() == [1.0, 2.0, 3.0] * 4
+    with sklearn.config_context(working_memory=1e-4):
+        assert [value for block in opened(tmp_path) for value in block["w"].to_pylist()] == expected
+
+
+def test_an_index_without_a_name_is_no_column_of_a_parquet_file_unless_asked_for(tmp_path):
+    frame = pd.DataFrame({"x": [1.5, 2.5, 3.5] * 900, "w": ["u", "v", "w"] * 900}).sample(frac=1, random_state=0)
+    (parts := tmp_path / "parts").mkdir()
+    frame.to_parquet(parts / "0.parquet")
+    frame.reset_index(drop=True).to_parquet(parts / "1.parquet")
+    frame.rename_axis("id").to_parquet(tmp_path / "named.parquet")
+    frame[[]].to_parquet(tmp_path / "alone.parquet")
+    level = "__index_level_0__"
+    for memory in (1024, 0.01):
+        with sklearn.config_context(working_memory=memory):
+            for path, columns, expected in (
+                (parts / "0.parquet", None, ["x", "w"]),
+                (parts, None, ["x", "w"]),
+                (parts / "0.parquet", [level, "x"], [level, "x"]),
+                (tmp_path / "named.parquet", None, ["x", "w", "id"]),
+                (tmp_path / "alone.parquet", None, [level]),
+            ):
+                found = opened(path, columns=columns)
+                block = next(iter(found)) if isinstance(found, FileBlocks) else found
+                assert block.column_names == expected
+                assert isinstance(found, FileBlocks) == (memory < 1)
 
 
 @pytest.mark.parametrize(("content", "values"), [(b"a;b\n1;2\n", [1]), (b' \n{"a": 1}\n{"a": 2}\n', [1, 2])])

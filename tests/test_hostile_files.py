@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.json as pa_json
 import pyarrow.parquet as pq
 import pytest
 import sklearn
@@ -338,11 +337,8 @@ def test_a_line_longer_than_a_block_is_named_and_not_called_no_row(before, put):
         files.table(path)
 
 
-STREAMED = pytest.mark.skipif(not hasattr(pa_json, "open_json"), reason="this pyarrow reads JSON whole only")
-
-
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
-@pytest.mark.parametrize("large", [False, pytest.param(True, marks=STREAMED)])
+@pytest.mark.parametrize("large", [False, True])
 def test_json_that_would_take_the_parser_down_is_refused_before(large, ending, put):
     def said(text):
         data = text.encode()
@@ -359,7 +355,6 @@ def test_json_that_would_take_the_parser_down_is_refused_before(large, ending, p
     assert said(rows + '{"a": ' + 101 * "[" + 101 * "]" + "}\n").startswith(f"{name} nests values more than 100 deep")
 
 
-@STREAMED
 def test_a_line_of_json_longer_than_a_block_is_refused(put):
     path = put('{"a": "' + (1 << 24) * "x" + '"}\n', "B.jsonl")
     with sklearn.config_context(working_memory=1), pytest.raises(InputError, match="a line longer than 8 MiB"):

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.csv
-import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
@@ -16,6 +15,7 @@ import sklearn
 import densdiff as dd
 from densdiff import files
 from densdiff.engines import sources
+from densdiff.files.blocks import opened
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
@@ -210,6 +210,9 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     nested = ['{"a": 1.5}'] * ROWS
     changed = list(nested)
     changed[BAD] = '{"a": "u"}'
+    cut = list(nested)
+    cut[BAD] = '{"a": 1'
+    mixed = ['{"a": [1]}'] * BAD + ['{"a": ["u"]}'] * 3000
     nested[BAD] = '{"a": ' + "[" * 200 + "]" * 200 + "}"
     found = {}
     with sklearn.config_context(working_memory=0.1):
@@ -220,6 +223,8 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
             ("late.csv", late),
             ("nested.jsonl", nested),
             ("changed.jsonl", changed),
+            ("cut.jsonl", cut),
+            ("mixed.jsonl", mixed),
         ):
             (tmp_path / name).write_text("\n".join(content) + "\n")
             found[name] = refused(dd.compare, tmp_path / "A.csv", tmp_path / name)
@@ -227,9 +232,24 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
     assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
     assert found["quoted.csv"] == "quoted.csv: a quote opens that is never closed, or a row is larger than 65536 bytes"
     assert found["late.csv"] == "late.csv: a quote opens that is never closed"
-    if hasattr(pyarrow.json, "open_json"):  # not the oldest pyarrow
-        assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
-        assert "number to string at row 30001" in found["changed.jsonl"]
+    assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
+    kinds = "is text, and before it stands a number; a column holds one kind"
+    assert found["changed.jsonl"] == f"column 'a' of changed.jsonl: 'u' at row 30001 {kinds}"
+    assert found["cut.jsonl"] == "line 30002 of cut.jsonl is not valid JSON; one object a line is needed"
+    assert found["mixed.jsonl"].startswith("mixed.jsonl cannot be read after row ")
+    assert found["mixed.jsonl"].endswith("save it as Parquet")
+
+
+@pytest.mark.parametrize(("bad", "what"), [(b"\xe4", "is not UTF-8: byte 0xe4"), (b"u\0", "has a NUL byte")])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_bytes_that_are_no_text_are_refused_however_late(tmp_path, ending, bad, what):
+    line, head = (b"1.5,%b\n", b"a,w\n") if ending == "csv" else (b'{"a": 1.5, "w": "%b"}\n', b"")
+    path, good = tmp_path / f"B.{ending}", line % "\u00e4\u20ac\U0001f600".encode()
+    path.write_bytes(head + 8000 * good + line % bad)
+    whole = refused(files.table, path)
+    assert what in whole
+    with sklearn.config_context(working_memory=0.1):
+        assert refused(lambda: list(opened(path))) == whole
 
 
 def test_the_command_reads_large_files_in_blocks(tmp_path, rows):

@@ -73,6 +73,10 @@ def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
         raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
     parts = files.parts(path, name) if path.is_dir() else [path]
     about = files.footers(parts, columns)
+    if lost := [label for label in about.names if label in about.index]:
+        raise InputError(
+            f"{checks.shown(lost[0])} of {name} is an index, which Dask does not read; give it a name first"
+        )
     places = [str(part.resolve()) for part in parts]
     return _dask("dask.dataframe").read_parquet(places, columns=about.names, index=False)
 

@@ -4,6 +4,7 @@ Nothing is repaired or guessed in silence. What cannot be read in one way only i
 names the file, the place in it, and the option to give. Rows are data rows, counted from 0; lines are counted from 1.
 """
 
+import base64
 import codecs
 import csv
 import errno
@@ -34,6 +35,8 @@ from densdiff.errors import DensDiffError, InputError, MissingExtraError
 _SHOWN = 5  # names listed before "and .. more"
 _NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
 _DEPTH = 100  # brackets open at a time in JSON; at some thousands pyarrow's parser exhausts the stack
+_PROBED = 4096  # rows of a row group of Parquet that tell how long its text is
+_PROBE = 1 << 20  # bytes that they may take
 _THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
 _SEPARATORS = ",;\t|"
 _FOREIGN = {  # how a file begins that is no text
@@ -268,14 +271,20 @@ def _is_json(data: bytes) -> bool:
 
 
 def _refuse_encoding(data: bytes, name: str) -> None:
-    pa = pyarrow()
     for mark, encoding in _BOMS.items():
         if data.startswith(mark):
             raise InputError(f"{name} is encoded as {encoding}; save it as UTF-8")
+    if 0 <= (at := data.find(b"\0")) < 2 and not any(data[at:40:2]):
+        raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8")
+    refuse_bytes(data, name)
+
+
+def refuse_bytes(data: bytes, name: str, lines: int = 0, start: int = 0) -> None:
+    """An error if a part of a text, after so many lines and bytes, holds NUL or is not UTF-8."""
+    pa = pyarrow()
     if (at := data.find(b"\0")) >= 0:
-        if at < 2 and not any(data[at:40:2]):
-            raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8")
-        raise InputError(f"{name} has a NUL byte in line {_line(data, at)} (byte {at}); it is damaged, or no text file")
+        where = f"line {lines + _line(data, at)} (byte {start + at})"
+        raise InputError(f"{name} has a NUL byte in {where}; it is damaged, or no text file")
     whole = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
     try:
         pa.Array.from_buffers(pa.large_string(), 1, whole).validate(full=True)
@@ -283,7 +292,8 @@ def _refuse_encoding(data: bytes, name: str) -> None:
         try:
             data.decode()
         except UnicodeDecodeError as error:
-            where = f"byte 0x{data[error.start]:02x} in line {_line(data, error.start)} (byte {error.start})"
+            line = lines + _line(data, error.start)
+            where = f"byte 0x{data[error.start]:02x} in line {line} (byte {start + error.start})"
             raise InputError(f"{name} is not UTF-8: {where}; save it as UTF-8 (is it Latin-1?)") from None
         raise
 
@@ -429,8 +439,11 @@ def _refuse_ragged(data: bytes, sep: str, name: str, width: int, header: bool) -
             raise InputError(f"line {line} of {name} has {many}, expected {width} as in the first line{hint}")
 
 
-def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
-    """One bad value turns a column of numbers into text; a column with mostly words is text."""
+def refuse_flawed_numbers(found: Any, decimal: str, name: str, before: int = 0) -> None:
+    """One bad value turns a column of numbers into text; a column with mostly words is text.
+
+    ``before`` counts the rows before these.
+    """
     pa, compute = pyarrow(), pyarrow("compute")
     for label, values in zip(found.column_names, found.columns, strict=True):
         given = len(values) - values.null_count
@@ -448,7 +461,9 @@ def refuse_flawed_numbers(found: Any, decimal: str, name: str) -> None:
             cure = f"with {other!r} as decimal mark it is: give decimal={other!r}"
         elif re.match(_THOUSANDS, value):
             cure = "without a mark between thousands it is"
-        raise InputError(f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}")
+        raise InputError(
+            f"column {shown(label)} of {name}: {shown(value)} at row {before + row} is not a number; {cure}"
+        )
 
 
 def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
@@ -456,7 +471,7 @@ def _json(data: bytes, name: str, columns: list[str] | None) -> Any:
     try:
         found = pyarrow("json").read_json(pyarrow().BufferReader(data))
     except pyarrow().ArrowInvalid:
-        _refuse_json_line(data, name)
+        refuse_json_line(data, name)
         raise
     if not found.num_columns:
         raise InputError(f"{name} has no columns")
@@ -491,11 +506,14 @@ def _refuse_depth(data: bytes, name: str) -> None:
             raise InputError(f"{name} nests values more than {_DEPTH} deep; give each entry a column of its own")
 
 
-def _refuse_json_line(data: bytes, name: str) -> None:
-    """What pyarrow counts from the start of a block, by line and row of the file."""
-    kinds: dict[str, str] = {}
-    row = -1
-    for line, text in enumerate(io.BytesIO(data), 1):
+def refuse_json_line(data: bytes, name: str, lines: int = 0, rows: int = 0, before: Any = ()) -> None:
+    """What pyarrow counts from the start of a block, by line and row of the file.
+
+    ``lines`` and ``rows`` stand before these, of which ``before`` are the fields of pyarrow.
+    """
+    kinds = {field.name: kind for field in before if (kind := _json_kind(field.type))}
+    row = rows - 1
+    for line, text in enumerate(io.BytesIO(data), lines + 1):
         if not text.strip():
             continue
         row += 1
@@ -515,6 +533,17 @@ def _refuse_json_line(data: bytes, name: str) -> None:
                 raise InputError(f"column {shown(key)} of {name}: {shown(value)} at row {row} is {flaw}")
 
 
+def _json_kind(kind: Any) -> str:
+    """What a value of JSON was that became a type of pyarrow."""
+    types = pyarrow().types
+    if types.is_integer(kind) or types.is_floating(kind):
+        return "a number"
+    if types.is_string(kind) or types.is_timestamp(kind):
+        return "text"
+    known = {types.is_boolean: bool, types.is_list: list, types.is_struct: tuple}
+    return next((_JSON_KINDS[of] for is_it, of in known.items() if is_it(kind)), "")
+
+
 def parts(folder: Path, name: str) -> list[Path]:
     """The data files of a folder; marks such as _SUCCESS and hidden files are none."""
     inside = sorted(file for file in folder.iterdir() if not file.name.startswith(("_", ".")))
@@ -531,7 +560,9 @@ class Footers:
 
     names: list[str]
     rows: list[int]  # of each file
-    needed: int  # bytes in memory
+    needed: int  # bytes in memory, at least
+    index: set[str]  # columns that are left out unless they are asked for
+    coded: set[str]  # columns of numbers that were categories in every file, which Parquet itself does not tell
 
 
 def footers(files: list[Path], columns: list[str] | None) -> Footers:
@@ -540,35 +571,117 @@ def footers(files: list[Path], columns: list[str] | None) -> Footers:
     needed = 0
     names: list[str] = []
     rows: list[int] = []
+    index: set[str] = set()
+    coded: list[set[str]] = []
     for place in files:
         part = named(place)
         _refuse_no_parquet(place, part)
         with damage(part):
             about = parquet.read_metadata(place)
-            found = about.schema.to_arrow_schema().names
+            every = about.schema.to_arrow_schema().names
+            coded.append(_coded_numbers(about.metadata or {}))
             stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        _once(found, part, "rename or drop the others")
+        _once(every, part, "rename or drop the others")
+        index |= (nameless := _nameless_index(about.metadata or {}))
+        found = [label for label in every if label not in nameless] or every
         names = names or found
         if set(found) != set(names):
             raise InputError(f"{part} has other columns than {named(files[0])}: {_listed(sorted({*found} ^ {*names}))}")
-        refuse_absent(columns, found, part)
+        refuse_absent(columns, every, part)
         rows.append(about.num_rows)
         needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
-    return Footers(columns or names, rows, needed)
+    return Footers(columns or names, rows, needed, index, set.intersection(*coded))
+
+
+def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
+    """Columns that pandas made of an index without a name; they number rows and are no data unless asked for."""
+    try:
+        index = json.loads(metadata[b"pandas"])["index_columns"]
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return set()
+    return {label for label in index if isinstance(label, str) and re.fullmatch(r"__index_level_\d+__", label)}
+
+
+def _coded_numbers(metadata: dict[bytes, bytes]) -> set[str]:
+    """Columns of numbers that were categories when pyarrow wrote them; of text, its reader gives them back itself."""
+    pa = pyarrow()
+    try:
+        schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(metadata[b"ARROW:schema"])))
+    except (KeyError, ValueError, OSError, pa.ArrowException):  # not written by it, or no longer whole
+        return set()
+    kinds = {field.name: field.type.value_type for field in schema if pa.types.is_dictionary(field.type)}
+    return {label for label, kind in kinds.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)}
+
+
+def as_categories(table: Any, about: Footers) -> Any:
+    """A table of Parquet with the categories that it was written with."""
+    for j, label in enumerate(table.column_names):
+        if label in about.coded and not pyarrow().types.is_dictionary(table.schema.types[j]):
+            table = table.set_column(j, label, table.column(j).dictionary_encode())
+    return table
 
 
 def _parquet(files: list[Path], name: str, columns: list[str] | None) -> Any:
-    """One table; how much it needs is known from the footers, before any column is read."""
+    """One table; how much it needs is known from the footers and a few rows, before any column is read."""
     about = footers(files, columns)
     _refuse_large(about.needed, name)
+    _refuse_large(decoded(files, about), name)
     tables = []
     for place in files:
         with damage(named(place)), pyarrow("parquet").ParquetFile(place) as file:
-            tables.append(sound(file.read(columns=columns).select(about.names)))
+            table = sound(file.read(columns=about.names).select(about.names))
+            tables.append(as_categories(table, about))
     try:
-        return pyarrow().concat_tables(tables, promote_options="permissive")
+        return pyarrow().concat_tables(_plain_where_mixed(tables), promote_options="permissive")
     except pyarrow().ArrowException as error:
         raise InputError(f"the files in {name} differ in the kind of a column: {reason(error)}") from error
+
+
+def _plain_where_mixed(tables: list[Any]) -> list[Any]:
+    """Tables of the same columns; one that is coded in some of them only, or in other ways, is plain in all."""
+    mixed = [
+        j for j, kinds in enumerate(zip(*(each.schema.types for each in tables), strict=True)) if len({*kinds}) > 1
+    ]
+
+    def changed(table: Any) -> Any:
+        for j in mixed:
+            if pyarrow().types.is_dictionary(kind := table.schema.types[j]):
+                table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
+        return table
+
+    return [changed(table) for table in tables]
+
+
+def decoded(files: list[Path], about: Footers) -> int:
+    """Bytes in memory with text as long as the first rows say; stored, repeated text takes next to nothing."""
+    needed = 0.0
+    for place in files:
+        with damage(named(place)), pyarrow("parquet").ParquetFile(place, pre_buffer=False) as file:
+            for group in range(file.num_row_groups):
+                width = 8 * len(about.names) + text_width(file, group, about.names)
+                needed += width * file.metadata.row_group(group).num_rows
+    return max(math.ceil(needed), about.needed)
+
+
+def text_width(file: Any, group: int, names: list[str]) -> float:
+    """Bytes a row of what is no number, in a row group of Parquet, by a few rows and then by as many as are cheap."""
+    long = [name for name in names if not _is_fixed(file.schema_arrow.field(name).type)]
+    width, rows = 0.0, 16
+    for _ in range(2 if long else 0):
+        how = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
+        if (batch := next(file.iter_batches(**how), None)) is None or not batch.num_rows:
+            return 0.0
+        width = batch.nbytes / batch.num_rows
+        rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
+    return width
+
+
+def _is_fixed(kind: Any) -> bool:
+    """Whether each value takes the same number of bytes, as numbers and codes of categories do."""
+    try:
+        return bool(kind.bit_width)
+    except ValueError:
+        return pyarrow().types.is_null(kind)  # type: ignore[no-any-return]
 
 
 def sound(table: Any) -> Any:
