@@ -408,3 +408,24 @@ def test_a_process_without_standard_error_reads_blocks(monkeypatch):
 def test_a_list_of_record_batches_is_refused_by_name():
     with pytest.raises(dd.InputError, match=r"^X is a RecordBatch; pass pyarrow\.Table\.from_batches\(\[X\]\)"):
         dd.l2_distance(pa.table({"a": np.arange(9.0)}).to_batches(), np.arange(9.0))
+
+
+@pytest.mark.parametrize("how", ["written", "deleted"])
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_file_that_changes_after_it_was_opened_is_refused(tmp_path, ending, how):
+    random = np.random.default_rng(0)
+    places = [tmp_path / f"{name}.{ending}" for name in "xy"]
+
+    def write(place):
+        table = pa.table({"a": random.normal(size=3000), "b": random.normal(size=3000)})
+        (pq.write_table if ending == "parquet" else pyarrow.csv.write_csv)(table, place)
+
+    for place in places:
+        write(place)
+    with sklearn.config_context(working_memory=0.1):
+        model = dd.LSDD(solver="centers", n_centers=30, random_state=0).fit(*places)
+        places[0].unlink()
+        if how == "written":
+            write(places[0])
+        with pytest.raises(dd.InputError, match=f"^x.{ending} changed after it was opened; it must stay while"):
+            model.l2_distance()

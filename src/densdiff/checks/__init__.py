@@ -18,7 +18,7 @@ from densdiff.checks.parameters import (
 )
 from densdiff.checks.samples import LabelledRows, Pair, centers, labelled, left_out, new_rows, pair, points, sample
 from densdiff.checks.series import Series, series, window
-from densdiff.checks.wording import bare, came, gathered, listed, quiet, shown, warn
+from densdiff.checks.wording import bare, came, gathered, listed, shown, warn
 
 __all__ = [
     "Compared",
@@ -46,7 +46,6 @@ __all__ = [
     "pair",
     "points",
     "positive_grid",
-    "quiet",
     "sample",
     "seed",
     "series",

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ _SHOWN = 5  # names or notes of one sort listed before "and .. more"
 
 
 _gathered: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
-_quiet = RLock()
 
 
 def warn(text: str, notes: list[str] | None = None) -> None:
@@ -45,14 +43,6 @@ def gathered() -> Iterator[list[str]]:
         yield texts
     finally:
         _gathered.reset(token)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """No warnings of other packages inside; one thread at a time, since all of them share what is shown."""
-    with _quiet, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def capped(notes: list[str], what: str) -> list[str]:

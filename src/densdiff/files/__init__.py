@@ -24,6 +24,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from densdiff.errors import DensDiffError, InputError, MissingExtraError
 
 _SHOWN = 5  # names listed before "and .. more"
 _NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
+_quiet = RLock()
 _DEPTH = 100  # brackets open at a time in JSON; at some thousands pyarrow's parser exhausts the stack
 _PROBED = 4096  # rows of a row group of Parquet that tell how long its text is
 _PROBE = 1 << 20  # bytes that they may take
@@ -725,12 +727,22 @@ class ArrayHeader:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No warnings of Python's parser about a damaged header, of NumPy about an old one.
+
+    One thread at a time, since the process has one list of what is not shown.
+    """
+    with _quiet, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def array_header(place: Path, name: str) -> ArrayHeader:
     """Of a file that holds plain numbers, all of them."""
     if not place.stat().st_size:
         raise InputError(f"{name} is empty")
-    with damage(name), place.open("rb") as file, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Python's parser about a damaged header, of NumPy about an old one
+    with damage(name), place.open("rb") as file, quiet():
         if not file.read(6).startswith(b"\x93NUMPY"):
             raise InputError(f"{name} is not a NumPy file; save it by numpy.save")
         file.seek(0)
@@ -748,8 +760,7 @@ def array_header(place: Path, name: str) -> ArrayHeader:
 
 def loaded(place: Path, mmap_mode: Any = None) -> npt.NDArray[Any]:
     """The array of a .npy file whose header was looked at."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as of its header
+    with quiet():
         return np.asanyarray(np.load(place, mmap_mode=mmap_mode, allow_pickle=False))
 
 

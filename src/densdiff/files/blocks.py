@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -34,18 +34,39 @@ class FileBlocks:
     name: str
     rows: int | None  # None if only reading tells
     read: Callable[[list[str] | None], Iterator[Any]]
+    places: Sequence[Path]
+    stamps: list[Any] = field(default_factory=list)  # of the files when they were opened
+
+    def __post_init__(self) -> None:
+        self.stamps.extend(map(_stamp, self.places))
 
     def __iter__(self) -> Iterator[Any]:
         return self.blocks(None)
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Blocks with these columns, or all."""
+        self._refuse_changed()
         try:
             yield from self.read(columns)
         except DensDiffError:
             raise
         except Exception as error:  # readers of damaged bytes raise whatever they met
             raise InputError(f"{self.name} cannot be read: {files.reason(error)}") from error
+        self._refuse_changed()
+
+    def _refuse_changed(self) -> None:
+        for place, stamp in zip(self.places, self.stamps, strict=True):
+            if _stamp(place) != stamp:
+                raise InputError(f"{files.named(place)} changed after it was opened; it must stay while it is in use")
+
+
+def _stamp(place: Path) -> Any:
+    """What changes when a file is written; None if it is gone."""
+    try:
+        about = place.stat()
+    except OSError:
+        return None
+    return about.st_size, about.st_mtime_ns, about.st_ino
 
 
 def opened(
@@ -116,7 +137,7 @@ def _unpacked_within(place: Path, limit: float) -> bool:
 
 
 def _parquet(parts: list[Path], name: str, about: files.Footers) -> FileBlocks:
-    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about, {}))
+    return FileBlocks(name, sum(about.rows), partial(_read_parquet, parts, about, {}), parts)
 
 
 def _read_parquet(
@@ -149,7 +170,7 @@ def _rows_of_block(columns: int, text: float) -> int:
 
 def _array(place: Path, name: str, columns: list[str] | None, shape: tuple[int, ...]) -> FileBlocks:
     files.refuse_absent(columns, [f"x{j}" for j in range(math.prod(shape[1:]))], name)
-    return FileBlocks(name, shape[0], partial(_read_array, place, columns))
+    return FileBlocks(name, shape[0], partial(_read_array, place, columns), [place])
 
 
 def _read_array(place: Path, chosen: list[str] | None, _: list[str] | None) -> Iterator[Any]:
@@ -172,9 +193,9 @@ def _text(place: Path, name: str, options: files.Options) -> FileBlocks:
     if files.holds_json(head, name, inner.suffix.lower()):
         schema = _json_schema(place, name)
         files.refuse_absent(options.columns, schema.names, name)
-        return FileBlocks(name, None, partial(_read_json, place, name, schema, options.columns))
+        return FileBlocks(name, None, partial(_read_json, place, name, schema, options.columns), [place])
     form = files.csv_form(head, name, options)
-    return FileBlocks(name, None, partial(_CsvFile(place, name, form, options.columns).read, {}))
+    return FileBlocks(name, None, partial(_CsvFile(place, name, form, options.columns).read, {}), [place])
 
 
 class _Watched:

@@ -73,8 +73,7 @@ class MonitorState:
                 if file.read(2) != b"PK":
                     raise InputError("it is no npz file")
                 file.seek(0)
-                # Python's parser and NumPy warn of damaged headers
-                with checks.quiet(), np.load(file, allow_pickle=False) as store:
+                with files.quiet(), np.load(file, allow_pickle=False) as store:
                     _refuse_large(sum(member.file_size for member in store.zip.infolist()))
                     arrays = {name: store[name] for name in store.files}
             return cls._of(arrays)
