@@ -4,8 +4,6 @@ The task of a block runs where the block is; answers are merged in a tree, a few
 to the driver. A worker that dies is replaced by Dask, which does its blocks again.
 """
 
-import re
-import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,8 +22,6 @@ T = TypeVar("T")
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
 _PATIENCE = 5.0  # seconds until a scheduler must have answered
-_PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss", "inproc")
-_PORT = "8786"  # of a scheduler, if none is given
 _DIED = ("KilledWorker", "BrokenProcessPool")
 
 
@@ -41,7 +37,8 @@ def connected(address: str) -> Iterator[None]:
     """A connection to a scheduler, on whose workers Dask computes as long as it lasts."""
     distributed = _dask("distributed")
     try:
-        _reach(address)
+        # a client of Dask that was given no address waits, and complains once more when it is thrown away
+        _dask("distributed.comm").get_address_host(address)
         # as the default of the process, one that cannot connect would stay its default
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except Exception as error:  # whatever a name, a port or another server made of it
@@ -49,19 +46,6 @@ def connected(address: str) -> Iterator[None]:
         raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
     with client, _dask().config.set(scheduler=client):
         yield
-
-
-def _reach(address: str) -> None:
-    """Fail at once where nothing listens; a client of Dask waits, and complains once more when it is thrown away."""
-    protocol, _, place = address.rpartition("://")
-    if protocol not in ("", *_PROTOCOLS):
-        raise ValueError(f"it begins with {checks.shown(protocol)}, not with {', '.join(_PROTOCOLS)}")
-    if protocol in ("", "tcp", "tls"):
-        host, _, port = place.rpartition(":") if re.search(r":\d+$", place) else (place, "", _PORT)
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), _PATIENCE).close()
-        except (socket.gaierror, OverflowError, UnicodeError) as error:
-            raise ValueError("there is no such host or port") from error
 
 
 def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
