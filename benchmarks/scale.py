@@ -45,7 +45,8 @@ import densdiff as dd
 
 def main():
     workers, n = int(sys.argv[1]), int(sys.argv[2])
-    with LocalCluster(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster, Client(cluster):
+    how = dict(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    with LocalCluster(**how) as cluster, Client(cluster):
         state = da.random.default_rng(0)
         x, y = (state.normal(size=(n, 10), chunks=(n // 16, 10)).persist() for _ in range(2))
         wait([x, y])
