@@ -44,7 +44,9 @@ def group_sums(
 
     def work(task: Task) -> FloatArray:
         # copies, because numba would compile once more for arrays of another layout or that may not be written
-        of_rows, of_weights = np.ascontiguousarray(rows[task[1]]), weights[task[1]]
+        index = task[1]
+        of_rows = rows.take(index, axis=0) if rows.flags.c_contiguous else np.ascontiguousarray(rows[index])
+        of_weights = weights[index]  # a take would first copy all of one broadcast number
         return np.asarray(fused_tiles.block_sums(of_rows, of_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
