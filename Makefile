@@ -75,10 +75,10 @@ lock:  ## write the versions of a fresh installation into requirements-dev.lock
 	rm -rf $(NEWEST)
 
 paper: $(DEV)  ## reproduce the paper in full into paper-out, DATA=folder for its data sets; some hours
-	$(VENV)/bin/densdiff paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
+	$(PY) -m paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
 
 paper-quick: $(DEV)  ## the same with few runs, in minutes
-	$(VENV)/bin/densdiff paper --out paper-quick-out --runs 4 $(if $(DATA),--data $(DATA)) $(ARGS)
+	$(PY) -m paper --out paper-quick-out --runs 4 $(if $(DATA),--data $(DATA)) $(ARGS)
 
 clean:  ## remove .venv, caches, builds and the demo's output
 	rm -rf $(VENV) $(OLDEST) $(NEWEST) build dist demo-report.html paper-out paper-quick-out fuzz-out .coverage .coverage.*

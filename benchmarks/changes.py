@@ -24,9 +24,9 @@ import densdiff as dd
 from benchmarks.measure import fastest, head, line, record, skip
 from benchmarks.peers import Skipped, call, peer_python
 from densdiff import metrics
-from densdiff.core import changes as scan
-from densdiff.estimators.scan import Plan
-from densdiff.estimators.series import CENTERS, series_features
+from densdiff.core import contrasts as scan
+from densdiff.series.features import CENTERS, series_features
+from densdiff.series.scan import Plan
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
 PEERS = ("ruptures==1.1.10", "claspy==0.2.8")

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.measure import MEMORY, fastest, one_core, record, skip
 from benchmarks.peers import Skipped, call, peer_python
 from densdiff.core.kernel import squared_distances
-from densdiff.engines import blocks
+from densdiff.engines import kernel_sums
 
 COLUMNS, CENTERS, FOLDS = 10, 500, 5
 SIGMAS = 6.0 * 2.0 ** (-0.5 * np.arange(10))
@@ -43,10 +43,11 @@ def peak():
     return int(next(row for row in open("/proc/self/status") if row.startswith("VmHWM")).split()[1]) / 1024
 """
 OURS = """
-from densdiff.engines import blocks
+from densdiff.engines import kernel_sums
 
 def sums(k=n):
-    return blocks.group_sums(rows[:k], weights[:k], folds[:k], centers, sigmas, direct=False, fused=sys.argv[3] == "1")
+    fused = sys.argv[3] == "1"
+    return kernel_sums.group_sums(rows[:k], weights[:k], folds[:k], centers, sigmas, direct=False, fused=fused)
 
 first = timed(lambda: sums(1000), 1)
 before = peak()
@@ -74,7 +75,7 @@ def case(n):
 
 
 def chunks(n):
-    size = blocks.BLOCK_BYTES // (8 * CENTERS)
+    size = kernel_sums.BLOCK_BYTES // (8 * CENTERS)
     return (slice(start, start + size) for start in range(0, n, size))
 
 
@@ -131,7 +132,7 @@ def on_one_thread(quick):
 
     def sums(fused, k=n):
         some = (array[:k] for array in arrays[:3])
-        return blocks.group_sums(*some, centers, SIGMAS, direct=False, fused=fused)
+        return kernel_sums.group_sums(*some, centers, SIGMAS, direct=False, fused=fused)
 
     bare(rows[:100], centers)
     off = np.abs(sums(True) - sums(False)).max() / np.abs(sums(False)).max()

@@ -33,7 +33,7 @@ def lsdd(solver):
 
 def compiled():
     """Have the compiled sum in this process, so that no size waits for its compiler."""
-    from densdiff.engines.blocks import group_sums
+    from densdiff.engines.kernel_sums import group_sums
 
     rows = np.zeros((64, 1))
     group_sums(rows, np.ones(64), np.zeros(64, dtype=int), rows, np.ones(1), direct=False, fused=True)

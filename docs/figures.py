@@ -14,7 +14,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import densdiff as dd
-from densdiff.core import pairs
+from densdiff.core import radial
 
 IMAGES = Path(__file__).parent / "images"
 # beside the repository: its licence does not let it in
@@ -190,11 +190,11 @@ def draw_radial_kernel():
     """The kernel of F as a function of distance for d = 1 and 5."""
     figure, axes = new_figure(2, width=9.0)
     for ax, d in zip(axes, (1, 5), strict=True):
-        table = pairs.radial_table(d, LAMS)
+        table = radial.radial_table(d, LAMS)
         r = np.linspace(0.0, 6.0, 601)
         ax.axhline(0.0, color="0.35", lw=0.8)
         for i, (lam, (color, style)) in enumerate(zip(LAMS, STROKES, strict=True)):
-            values = pairs.interpolate(pairs.plain_and_squared(table, i), r)[0] / table.plain[i, 0]
+            values = radial.interpolate(radial.plain_and_squared(table, i), r)[0] / table.plain[i, 0]
             ax.plot(r, values, color=color, ls=style, lw=1.8, label=f"lam = {lam:g}")
         ax.set(xlabel="r / sigma", xlim=(0, 6), ylim=(-0.28, 1.03), title=f"d = {d}")
     axes[0].set_ylabel("kernel of F over its value at r = 0")
@@ -222,13 +222,13 @@ def print_table_errors():
     print("radial tables against the Bessel integral, largest error relative to the peak")
     with mpmath.workdps(25):
         for d in (1, 2, 3, 5, 10, 50, 200, 2000):
-            table = pairs.radial_table(d, LAMS)
+            table = radial.radial_table(d, LAMS)
             errors, peaks = [], None
             for r in (0.0, 0.3, 1.234, 3.3):
                 truth = bessel_kernel(d, LAMS, mpmath.mpf(r))
                 peaks = peaks or truth
                 for i, (value, peak) in enumerate(zip(truth, peaks, strict=True)):
-                    found = float(pairs.interpolate(pairs.plain_and_squared(table, i), np.array([r]))[0][0])
+                    found = float(radial.interpolate(radial.plain_and_squared(table, i), np.array([r]))[0][0])
                     errors.append(float(abs(found - value) / peak))
             print(f"  d = {d:<5d} {max(errors):.0e}")
 

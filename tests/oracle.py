@@ -6,7 +6,7 @@ and the radial table, which has its own test against quadrature.
 
 import numpy as np
 
-from densdiff.core.pairs import interpolate, plain_and_squared, radial_table
+from densdiff.core.radial import interpolate, plain_and_squared, radial_table
 
 
 def psi(rows, centers, sigma):

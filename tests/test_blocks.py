@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core.kernel import Categories
-from densdiff.engines import blocks
+from densdiff.engines import kernel_sums
 from tests import oracle
 
 SIGMAS = 1.5 * np.sqrt(2.0) ** -np.arange(5.0)
@@ -27,8 +27,8 @@ def case(seed, k, groups, d=3):
 )
 def test_blocks_of_any_size_equal_the_plain_sum(seed, k, groups, block_rows, direct):
     rows, weights, labels, centers = case(seed, k, groups)
-    found = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=block_rows)
-    whole = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=k)
+    found = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=block_rows)
+    whole = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=k)
     assert found.shape == (len(SIGMAS), groups, len(centers))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
     for level, sigma in enumerate(SIGMAS):
@@ -39,9 +39,9 @@ def test_blocks_of_any_size_equal_the_plain_sum(seed, k, groups, block_rows, dir
 
 def test_default_blocks_of_many_rows_equal_one_block():
     rows, weights, labels, centers = case(1, 20_000, 20)
-    assert len(rows) > blocks.BLOCK_BYTES // (8 * len(centers))  # more than one block, or nothing is tested
-    found = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=True)
-    whole = blocks.group_sums(rows, weights, labels, centers, SIGMAS, direct=True, block_rows=len(rows))
+    assert len(rows) > kernel_sums.BLOCK_BYTES // (8 * len(centers))  # more than one block, or nothing is tested
+    found = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=True)
+    whole = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=True, block_rows=len(rows))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
 
 
@@ -50,7 +50,7 @@ def test_inputs_are_only_read():
     before = [array.copy() for array in given_arrays]
     for array in given_arrays:
         array.flags.writeable = False
-    blocks.group_sums(*given_arrays, SIGMAS, direct=True)
+    kernel_sums.group_sums(*given_arrays, SIGMAS, direct=True)
     for array, copy in zip(given_arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 
@@ -64,7 +64,7 @@ def test_evaluation_in_blocks_is_one_product(shape, count):
         random.normal(size=(11, 2)),
         random.normal(size=shape),
     )
-    found = blocks.evaluate(points, centers, coefficients, 0.7, direct=True)
+    found = kernel_sums.evaluate(points, centers, coefficients, 0.7, direct=True)
     np.testing.assert_allclose(found, oracle.psi(points, centers, 0.7) @ coefficients, rtol=1e-10, atol=1e-13)
 
 
@@ -76,7 +76,7 @@ def test_mean_features_of_all_sigmas_come_from_one_pass_in_any_order_of_sigmas(a
         rows[:, -1], centers[:, -1] = np.arange(50) % 3, np.arange(11) % 3
         categories = Categories(np.array([3]), apart=apart)
     sigmas = np.array([0.5, 2.0, 1.0])
-    (found,) = blocks.means_at([rows], centers, sigmas, direct=True, categories=categories)
+    (found,) = kernel_sums.means_at([rows], centers, sigmas, direct=True, categories=categories)
     for mean, sigma in zip(found, sigmas, strict=True):
         inner, at = (part if apart is None else part[:, :-1] for part in (rows, centers))
         psi = oracle.psi(inner, at, sigma)

@@ -16,7 +16,7 @@ from scipy.signal import lfilter
 
 import densdiff as dd
 from densdiff import DensDiffWarning, InputError, detect_changes
-from densdiff.core import changes as scan
+from densdiff.core import contrasts as scan
 
 seeds = st.integers(0, 10_000)
 

@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from densdiff import checks
+from densdiff.data import parameters
+from densdiff.data.pair import Pair, check_centers, check_points
+from densdiff.data.pair import pair as memory_pair
 from densdiff.errors import DensDiffWarning, InputError
 
 RNG = np.random.default_rng(7)
@@ -41,8 +43,8 @@ def refusal(call, *args):
 
 @every_frame
 def test_frames_equal_arrays(frame):
-    from_arrays = checks.pair(A, B)
-    both = checks.pair(table(frame, A), table(frame, B))
+    from_arrays = memory_pair(A, B)
+    both = memory_pair(table(frame, A), table(frame, B))
     np.testing.assert_array_equal(both.x, from_arrays.x)
     np.testing.assert_array_equal(both.y, from_arrays.y)
     assert both.names == ("a", "b")
@@ -53,36 +55,36 @@ def test_frames_equal_arrays(frame):
 @pytest.mark.parametrize("left", FRAMES.values(), ids=FRAMES.keys())
 @pytest.mark.parametrize("right", FRAMES.values(), ids=FRAMES.keys())
 def test_libraries_mix_and_columns_are_reordered_by_name(left, right):
-    both = checks.pair(table(left, A), table(right, B[:, ::-1], ("b", "a")))
+    both = memory_pair(table(left, A), table(right, B[:, ::-1], ("b", "a")))
     np.testing.assert_array_equal(both.y, B)
     assert both.notes == ()
 
 
 @every_frame
 def test_a_frame_lends_its_names_to_an_array(frame):
-    assert checks.pair(table(frame, A), B).names == checks.pair(A, table(frame, B)).names == ("a", "b")
+    assert memory_pair(table(frame, A), B).names == memory_pair(A, table(frame, B)).names == ("a", "b")
 
 
 @pytest.mark.parametrize(
     "vector", [LINE, LINE.tolist(), pd.Series(LINE), pl.Series(LINE), pa.chunked_array([LINE]), LINE[:, None]]
 )
 def test_one_dimension_means_one_column(vector):
-    np.testing.assert_array_equal(checks.pair(vector, vector[::-1]).x, LINE[:, None])
+    np.testing.assert_array_equal(memory_pair(vector, vector[::-1]).x, LINE[:, None])
 
 
 def test_two_series_are_compared_whatever_their_names():
-    both = checks.pair(pd.Series(LINE, name="before"), pl.Series("after", LINE + 1))
+    both = memory_pair(pd.Series(LINE, name="before"), pl.Series("after", LINE + 1))
     assert both.names == ("before",)
     assert both.notes == ("'before' of X is compared with 'after' of Y",)
 
 
 def test_whole_number_column_names_become_text():
-    assert checks.pair(pd.DataFrame(A), pd.DataFrame(B)).names == ("0", "1")
+    assert memory_pair(pd.DataFrame(A), pd.DataFrame(B)).names == ("0", "1")
 
 
 def test_inputs_are_copied_and_never_changed():
     x, y, w = A.copy(), np.asfortranarray(B), np.r_[0.0, np.ones(59)]
-    both = checks.pair(x, y, w)
+    both = memory_pair(x, y, w)
     for mine, theirs in [(both.x, x), (both.y, y), (both.weights_x, w)]:
         assert not np.shares_memory(mine, theirs)
         assert mine.flags.f_contiguous  # solvers go through the rows column by column
@@ -109,7 +111,7 @@ def test_row_19_every_dtype_in_every_container_is_the_float64_answer(array, cont
     }.get(container, lambda a: table(FRAMES[container], a, names))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DensDiffWarning)  # small samples may have more columns than rows
-        both, plain = checks.pair(wrap(array), array), checks.pair(array.astype(float), array.astype(float))
+        both, plain = memory_pair(wrap(array), array), memory_pair(array.astype(float), array.astype(float))
     assert both.x.dtype == np.float64
     np.testing.assert_array_equal(both.x, array.astype(np.float64))
     assert both.names == plain.names
@@ -121,8 +123,8 @@ def test_checks_works_without_any_frame_library():
     code = """
 import sys
 sys.modules.update(pandas=None, polars=None, pyarrow=None)  # importing one of them now fails
-from densdiff import checks
-print(checks.pair([1.0, 2.0], [3.0, 4.0]).names)
+from densdiff.data.pair import pair
+print(pair([1.0, 2.0], [3.0, 4.0]).names)
 """
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "('x0',)"
@@ -147,20 +149,20 @@ HOLES = {
 @pytest.mark.parametrize("data", HOLES.values(), ids=HOLES.keys())
 def test_row_01_missing_values_are_counted_and_located(data):
     expected = "3 missing values, first at row 17; drop or fill those rows first"
-    assert refusal(checks.pair, data, LINE) == f"column 'x0' of X: {expected}"
-    assert refusal(checks.pair, LINE, data) == f"column 'x0' of Y: {expected}"
+    assert refusal(memory_pair, data, LINE) == f"column 'x0' of X: {expected}"
+    assert refusal(memory_pair, LINE, data) == f"column 'x0' of Y: {expected}"
 
 
 @pytest.mark.parametrize("dtype", [pl.Null, pl.String, pl.Date])
 def test_row_01_a_column_without_any_value_is_missing_whatever_its_type(dtype):
     empty = pl.DataFrame({"a": pl.Series([None] * 4, dtype=dtype)})
-    assert "4 missing values, first at row 0" in refusal(checks.pair, empty, LINE)
+    assert "4 missing values, first at row 0" in refusal(memory_pair, empty, LINE)
 
 
 def test_row_01_further_columns_with_missing_values_are_counted():
     x = np.full((5, 3), 1.0)
     x[2, 1:] = np.nan
-    assert "column 'x1' of X: 1 missing value, at row 2, and more in 1 other column;" in refusal(checks.pair, x, x)
+    assert "column 'x1' of X: 1 missing value, at row 2, and more in 1 other column;" in refusal(memory_pair, x, x)
 
 
 @pytest.mark.parametrize("make", [np.asarray, *[lambda a, f=f: table(f, a, ("x0", "x1")) for f in FRAMES.values()]])
@@ -168,40 +170,40 @@ def test_row_01_further_columns_with_missing_values_are_counted():
 def test_row_03_infinite_values_are_named(make, value):
     x = A.copy()
     x[9, 1] = value
-    assert f"column 'x1' of Y: 1 infinite value, {value} at row 9;" in refusal(checks.pair, A, make(x))
+    assert f"column 'x1' of Y: 1 infinite value, {value} at row 9;" in refusal(memory_pair, A, make(x))
 
 
 @pytest.mark.parametrize("value", [Decimal("1e999"), 10**400, 10**5000], ids=["decimal", "int", "int that has no text"])
 def test_row_03_numbers_beyond_float64_are_infinite(value):
-    assert "infinite value, inf at row 1" in refusal(checks.pair, [1.0, value], LINE)
+    assert "infinite value, inf at row 1" in refusal(memory_pair, [1.0, value], LINE)
 
 
 def test_row_03_long_doubles_are_fine_until_they_exceed_float64():
     x = LINE.astype(np.longdouble)
-    np.testing.assert_array_equal(checks.pair(x, LINE + 1).x[:, 0], LINE)
+    np.testing.assert_array_equal(memory_pair(x, LINE + 1).x[:, 0], LINE)
     x[4] = np.finfo(np.longdouble).max
     if np.finfo(np.longdouble).max > np.finfo(np.float64).max:
-        assert "1 infinite value, inf at row 4" in refusal(checks.pair, x, LINE)
+        assert "1 infinite value, inf at row 4" in refusal(memory_pair, x, LINE)
 
 
 def test_row_05_a_column_constant_and_equal_in_both_is_noted_and_marked():
-    both = checks.pair(np.c_[A, np.full(60, 3.0)], np.c_[B, np.full(50, 3.0)])
+    both = memory_pair(np.c_[A, np.full(60, 3.0)], np.c_[B, np.full(50, 3.0)])
     assert both.notes == ("column 'x2' is constant and equal in both samples; it contributes nothing",)
     assert both.varying.tolist() == [True, True, False]
 
 
 def test_row_06_constants_of_different_value_are_point_masses():
-    both = checks.pair(np.full(20, 1.0), np.full(30, 2.0))
+    both = memory_pair(np.full(20, 1.0), np.full(30, 2.0))
     assert both.varying.all()
     assert "column 'x0' is 1.0 in all of X and 2.0 in all of Y; point masses have no density" in both.notes[0]
 
 
 def test_row_07_constant_in_one_sample_still_varies():
-    assert checks.pair(np.ones(40), LINE).varying.all()
+    assert memory_pair(np.ones(40), LINE).varying.all()
 
 
 def test_row_08_heavy_ties_are_noted_with_their_count():
-    both = checks.pair(np.arange(200) % 4, np.arange(200) % 3)
+    both = memory_pair(np.arange(200) % 4, np.arange(200) % 3)
     (note,) = both.notes
     assert note.startswith("column 'x0': 4 distinct values in 400 rows; tied values have no density")
     assert note.endswith("read the normalized distance first")
@@ -209,13 +211,13 @@ def test_row_08_heavy_ties_are_noted_with_their_count():
 
 
 def test_row_08_ties_in_large_samples_are_counted_on_some_rows():
-    (note,) = checks.pair(np.arange(30_000) % 7, np.arange(10_000) % 7 + 0.5).notes
+    (note,) = memory_pair(np.arange(30_000) % 7, np.arange(10_000) % 7 + 0.5).notes
     assert "14 distinct values in 10000 rows" in note
 
 
 def test_row_08_many_tied_columns_do_not_flood_the_notes():
     x = RNG.integers(0, 3, size=(100, 30))
-    notes = checks.pair(x, x[:90] + 1).notes
+    notes = memory_pair(x, x[:90] + 1).notes
     assert len(notes) == 6
     assert notes[-1] == "25 more columns are heavily tied"
 
@@ -223,7 +225,7 @@ def test_row_08_many_tied_columns_do_not_flood_the_notes():
 def test_row_09_copied_rows_are_counted():
     x = np.repeat(A, 10, axis=0)
     with pytest.warns(DensDiffWarning, match=r"every row occurs 10 times .* independent rows") as caught:
-        both = checks.pair(RNG.permutation(x), np.repeat(B, 10, axis=0))
+        both = memory_pair(RNG.permutation(x), np.repeat(B, 10, axis=0))
     assert both.copies == 10
     assert both.notes == (str(caught[0].message),)
 
@@ -232,7 +234,7 @@ def test_row_09_negative_zero_is_a_copy_of_zero():
     x = np.repeat(np.arange(20.0), 2)
     x[1] = -0.0
     with pytest.warns(DensDiffWarning, match="every row occurs 2 times"):
-        assert checks.pair(x, np.repeat(LINE, 2)).copies == 2
+        assert memory_pair(x, np.repeat(LINE, 2)).copies == 2
 
 
 @pytest.mark.parametrize(
@@ -246,34 +248,34 @@ def test_row_09_negative_zero_is_a_copy_of_zero():
     ],
 )
 def test_row_09_is_silent_unless_every_row_occurs_equally_often(x, y):
-    assert checks.pair(x, y).copies == 1
+    assert memory_pair(x, y).copies == 1
 
 
 @pytest.mark.parametrize("y", [A, A[::-1], pd.DataFrame(A)])
 def test_row_10_the_same_rows_twice_are_noted(y):
-    assert checks.pair(A, y).notes == ("X and Y hold the same rows: is a sample compared with itself?",)
+    assert memory_pair(A, y).notes == ("X and Y hold the same rows: is a sample compared with itself?",)
 
 
 @pytest.mark.parametrize(("rows", "said"), [(0, "0 rows"), (1, "1 row")])
 @pytest.mark.parametrize("make", [np.asarray, *[lambda a, f=f: table(f, a) for f in FRAMES.values()]])
 def test_row_11_too_few_rows_state_the_minimum(make, rows, said):
-    assert refusal(checks.pair, A, make(B[:rows])) == f"Y has {said}; each sample needs at least 2 rows"
+    assert refusal(memory_pair, A, make(B[:rows])) == f"Y has {said}; each sample needs at least 2 rows"
 
 
 def test_row_11_an_empty_list_has_no_rows():
-    assert "X has 0 rows" in refusal(checks.pair, [], LINE)
+    assert "X has 0 rows" in refusal(memory_pair, [], LINE)
 
 
 def test_row_14_more_columns_than_rows_asks_whether_they_are_swapped():
     x = RNG.normal(size=(5, 200))
     with pytest.warns(DensDiffWarning, match=r"X \(5, 200\), Y \(4, 200\)\): are rows and columns swapped\?"):
-        both = checks.pair(x, x[:4] + 1)
+        both = memory_pair(x, x[:4] + 1)
     assert "200 columns but only 5 + 4 rows" in both.notes[0]
 
 
 def test_row_18_extreme_scales_pass_unchanged():
     x = A * [1e-200, 1e200]
-    np.testing.assert_array_equal(checks.pair(x, B).x, x)
+    np.testing.assert_array_equal(memory_pair(x, B).x, x)
 
 
 BIG = 2**60 + 1
@@ -294,32 +296,32 @@ BIG = 2**60 + 1
 )
 def test_row_20_integers_beyond_2_53_lose_precision(ids):
     with pytest.warns(DensDiffWarning, match=rf"precision lost in column 'x0' of X: integers up to {BIG} "):
-        both = checks.pair(ids, LINE)
+        both = memory_pair(ids, LINE)
     assert "precision lost" in both.notes[0]
 
 
 def test_row_20_large_floats_and_2_53_itself_are_fine():
-    assert checks.pair([[1e200], [2.0]], LINE).notes == ()
-    assert checks.pair(np.array([2**53, 0]), LINE).notes == ()
+    assert memory_pair([[1e200], [2.0]], LINE).notes == ()
+    assert memory_pair(np.array([2**53, 0]), LINE).notes == ()
 
 
 @every_frame
 def test_row_21_numbers_stored_as_text(frame):
-    text = refusal(checks.pair, frame({"age": ["12", "13"]}), LINE)
+    text = refusal(memory_pair, frame({"age": ["12", "13"]}), LINE)
     assert "column 'age' of X holds numbers stored as text (in Y: numbers), first '12' at row 0" in text
     assert ".astype(float)" in text
-    text = refusal(checks.pair, frame({"age": ["12", None, "n/a", "-"]}), frame({"age": ["1", "2", "3", "4"]}))
+    text = refusal(memory_pair, frame({"age": ["12", None, "n/a", "-"]}), frame({"age": ["1", "2", "3", "4"]}))
     assert "column 'age' of X holds text: 'n/a' at row 2 is not a number (2 of 3 values are not)" in text
 
 
 @every_frame
 def test_row_22_text_is_refused_with_its_first_value(frame):
-    text = refusal(checks.pair, LINE, frame({"city": ["Oslo", "Rome"]}))
+    text = refusal(memory_pair, LINE, frame({"city": ["Oslo", "Rome"]}))
     assert "column 'city' of Y holds text (in X: numbers), first 'Oslo' at row 0; numeric columns are needed" in text
 
 
 def test_row_22_a_list_that_mixes_numbers_and_text_names_the_right_column():
-    assert "column 'x1' of X holds text" in refusal(checks.pair, [[1, "a"], [2, "b"]], B)
+    assert "column 'x1' of X holds text" in refusal(memory_pair, [[1, "a"], [2, "b"]], B)
 
 
 @pytest.mark.parametrize(
@@ -333,7 +335,7 @@ def test_row_22_a_list_that_mixes_numbers_and_text_names_the_right_column():
 )
 def test_row_22_categories_are_refused_even_if_they_look_like_numbers(column, said):
     frame = {"Categorical": pd.DataFrame, "Series": pl.DataFrame}.get(type(column).__name__, pa.table)
-    assert f"column 'c' of X {said}" in refusal(checks.pair, frame({"c": column}), LINE)
+    assert f"column 'c' of X {said}" in refusal(memory_pair, frame({"c": column}), LINE)
 
 
 DAY = datetime.datetime(2024, 5, 1)
@@ -342,32 +344,32 @@ DAY = datetime.datetime(2024, 5, 1)
 @pytest.mark.parametrize("values", [[None, DAY], [None, DAY.date()], [None, datetime.timedelta(3)]])
 @pytest.mark.parametrize("make", [lambda v: v, *[lambda v, f=f: f({"x0": v}) for f in FRAMES.values()]])
 def test_row_23_dates_and_durations_are_refused_with_a_hint(make, values):
-    text = refusal(checks.pair, make(values), LINE)
+    text = refusal(memory_pair, make(values), LINE)
     assert "column 'x0' of X holds dates or durations" in text
     assert "at row 1; turn them into numbers" in text
 
 
 def test_row_23_numpy_dates_are_refused():
-    assert "first 2024-05-01 at row 1" in refusal(checks.pair, np.array(["NaT", "2024-05-01"], dtype="M8[D]"), LINE)
+    assert "first 2024-05-01 at row 1" in refusal(memory_pair, np.array(["NaT", "2024-05-01"], dtype="M8[D]"), LINE)
 
 
 @pytest.mark.parametrize("data", [[1j, 2], np.array([1j, 2]), pd.DataFrame({"z": [1j, 2]})])
 def test_row_23_complex_numbers_are_refused_with_a_hint(data):
-    text = refusal(checks.pair, data, LINE)
+    text = refusal(memory_pair, data, LINE)
     assert "holds complex numbers" in text
     assert "the real and the imaginary part as two columns" in text
 
 
 @pytest.mark.parametrize("make", [np.array, list, *[lambda v, f=f: f({"x0": v}) for f in FRAMES.values()]])
 def test_row_23_decimals_become_floats(make):
-    both = checks.pair(make([Decimal("1.25"), Decimal("-3.50")]), LINE)
+    both = memory_pair(make([Decimal("1.25"), Decimal("-3.50")]), LINE)
     np.testing.assert_array_equal(both.x[:, 0], [1.25, -3.5])
 
 
 @every_frame
 @pytest.mark.parametrize("values", [[[1], [2]], [{"k": 1}, {"k": 2}]])
 def test_row_23_nested_columns_are_named(frame, values):
-    assert "column 'n' of X holds nested values" in refusal(checks.pair, frame({"n": values}), LINE)
+    assert "column 'n' of X holds nested values" in refusal(memory_pair, frame({"n": values}), LINE)
 
 
 @every_frame
@@ -378,14 +380,14 @@ def test_row_24_columns_on_one_side_only_are_listed_and_left_out(frame):
     )
     expected = "columns left out: 'c' only in X, 'd' only in Y; compared: 'a', 'b'"
     with pytest.warns(DensDiffWarning, match=f"^{expected}$"):
-        both = checks.pair(x, y)
+        both = memory_pair(x, y)
     assert both.names == ("a", "b")
     np.testing.assert_array_equal(both.y, np.c_[LINE[10:], LINE[:30]])
 
 
 @every_frame
 def test_row_24_no_common_column_lists_both_sides(frame):
-    text = refusal(checks.pair, frame({"a": LINE}), frame({"b": LINE, "c": LINE}))
+    text = refusal(memory_pair, frame({"a": LINE}), frame({"b": LINE, "c": LINE}))
     assert "no column in common: X has 'a'; Y has 'b', 'c'" in text
 
 
@@ -399,19 +401,19 @@ def test_row_24_no_common_column_lists_both_sides(frame):
     ],
 )
 def test_row_25_duplicate_names_are_listed(data, name):
-    assert f"Y has more than one column named '{name}'" in refusal(checks.pair, A, data)
+    assert f"Y has more than one column named '{name}'" in refusal(memory_pair, A, data)
 
 
 @every_frame
 def test_row_26_a_column_numeric_in_one_and_text_in_the_other_names_both_kinds(frame):
-    text = refusal(checks.pair, frame({"age": [1, 2, 3]}), frame({"age": ["1", "x", "3"]}))
+    text = refusal(memory_pair, frame({"age": [1, 2, 3]}), frame({"age": ["1", "x", "3"]}))
     assert "column 'age' of Y holds text (in X: numbers): 'x' at row 1 is not a number" in text
 
 
 @pytest.mark.parametrize("name", ["red\x1b[31m", "two\nlines", "\u202eevil", "n" * 10_000, "<b>{{7*7}}</b>"])
 def test_row_33_hostile_names_are_kept_but_shown_harmless(name):
-    assert checks.pair(pd.DataFrame({name: LINE}), LINE[:9]).names == (name,)
-    text = refusal(checks.pair, pd.DataFrame({name: [*LINE, None]}), LINE)
+    assert memory_pair(pd.DataFrame({name: LINE}), LINE[:9]).names == (name,)
+    text = refusal(memory_pair, pd.DataFrame({name: [*LINE, None]}), LINE)
     assert text.isprintable()
     assert len(text) < 200
 
@@ -440,13 +442,13 @@ def test_row_33_hostile_names_are_kept_but_shown_harmless(name):
     ids=lambda case: case if isinstance(case, str) else type(case).__name__,
 )
 def test_what_is_no_sample_is_refused_by_what_came(data, said):
-    assert said in refusal(checks.pair, data, B)
+    assert said in refusal(memory_pair, data, B)
 
 
 def test_missing_weights_are_ones_and_zero_weights_remove_rows():
     w = np.ones(60)
     w[[3, 7]] = 0
-    both = checks.pair(A, B, w)
+    both = memory_pair(A, B, w)
     np.testing.assert_array_equal(both.x, np.delete(A, [3, 7], axis=0))
     np.testing.assert_array_equal(both.weights_x, np.ones(58))
     np.testing.assert_array_equal(both.weights_y, np.ones(50))
@@ -454,7 +456,7 @@ def test_missing_weights_are_ones_and_zero_weights_remove_rows():
 
 @pytest.mark.parametrize("make", [list, pd.Series, pl.Series, pa.array])
 def test_weights_come_in_any_vector(make):
-    np.testing.assert_array_equal(checks.pair(A, B, None, make(np.arange(1, 51))).weights_y, np.arange(1, 51))
+    np.testing.assert_array_equal(memory_pair(A, B, None, make(np.arange(1, 51))).weights_y, np.arange(1, 51))
 
 
 @pytest.mark.parametrize(
@@ -472,45 +474,45 @@ def test_weights_come_in_any_vector(make):
     ],
 )
 def test_unusable_weights_are_refused(weights, said):
-    assert said in refusal(checks.pair, A, B, weights)
+    assert said in refusal(memory_pair, A, B, weights)
 
 
 @every_frame
 def test_points_of_a_frame_are_matched_by_name(frame):
-    np.testing.assert_array_equal(checks.points(table(frame, A[:, ::-1], ("b", "a")), ("a", "b")), A)
+    np.testing.assert_array_equal(check_points(table(frame, A[:, ::-1], ("b", "a")), ("a", "b")), A)
 
 
 def test_points_by_position_for_arrays_and_for_models_fitted_on_arrays():
-    np.testing.assert_array_equal(checks.points(A, ("a", "b")), A)
-    np.testing.assert_array_equal(checks.points(pd.DataFrame(A, columns=["p", "q"]), ("x0", "x1")), A)
-    assert checks.points(np.empty((0, 2)), ("a", "b")).shape == (0, 2)
-    assert checks.points([1, 2, 3], ("a",)).shape == (3, 1)
+    np.testing.assert_array_equal(check_points(A, ("a", "b")), A)
+    np.testing.assert_array_equal(check_points(pd.DataFrame(A, columns=["p", "q"]), ("x0", "x1")), A)
+    assert check_points(np.empty((0, 2)), ("a", "b")).shape == (0, 2)
+    assert check_points([1, 2, 3], ("a",)).shape == (3, 1)
 
 
 def test_points_with_other_columns():
     frame = pd.DataFrame({"b": LINE, "c": LINE})
-    assert "points lacks columns of the fit: 'a'" in refusal(checks.points, frame, ("a", "b"))
+    assert "points lacks columns of the fit: 'a'" in refusal(check_points, frame, ("a", "b"))
     with pytest.warns(DensDiffWarning, match="columns of points left out .*: 'c'"):
-        assert checks.points(frame, ("b",)).shape == (40, 1)
-    assert "for one row pass shape (1, 2)" in refusal(checks.points, [1.0, 2.0], ("a", "b"))
-    assert "points has shape (40,), but 2 columns are needed" in refusal(checks.points, LINE, ("a", "b"))
-    assert "column 'b' of points: 1 missing value" in refusal(checks.points, [[0, None]], ("a", "b"))
+        assert check_points(frame, ("b",)).shape == (40, 1)
+    assert "for one row pass shape (1, 2)" in refusal(check_points, [1.0, 2.0], ("a", "b"))
+    assert "points has shape (40,), but 2 columns are needed" in refusal(check_points, LINE, ("a", "b"))
+    assert "column 'b' of points: 1 missing value" in refusal(check_points, [[0, None]], ("a", "b"))
 
 
 def test_centers_need_a_row():
-    np.testing.assert_array_equal(checks.centers([[1, 2]], ("a", "b")), [[1.0, 2.0]])
-    assert "centers has 0 rows" in refusal(checks.centers, np.empty((0, 2)), ("a", "b"))
+    np.testing.assert_array_equal(check_centers([[1, 2]], ("a", "b")), [[1.0, 2.0]])
+    assert "centers has 0 rows" in refusal(check_centers, np.empty((0, 2)), ("a", "b"))
 
 
 def test_positive_grid_takes_cv_a_number_or_a_sequence():
-    assert checks.positive_grid("cv", "sigma") is None
+    assert parameters.positive_grid("cv", "sigma") is None
     for value, expected in [
         (2, [2.0]),
         (np.float32(0.5), [0.5]),
         ((1, 2), [1.0, 2.0]),
         (pd.Series([3, 4]), [3, 4]),
     ]:
-        found = checks.positive_grid(value, "sigma")
+        found = parameters.positive_grid(value, "sigma")
         assert found.dtype == np.float64
         assert found.tolist() == expected
 
@@ -533,66 +535,66 @@ def test_positive_grid_takes_cv_a_number_or_a_sequence():
     ],
 )
 def test_row_35_positive_grid_names_parameter_and_range(value, said):
-    text = refusal(checks.positive_grid, value, "sigma")
+    text = refusal(parameters.positive_grid, value, "sigma")
     assert text.startswith("sigma must be ")
     assert said in text
 
 
 @pytest.mark.parametrize("value", [1, 0, -3, 2.0, True, np.True_, "5", None, math.nan])
 def test_row_35_whole_refuses_all_but_integers_in_range(value):
-    assert "folds must be a whole number, at least 2; got" in refusal(checks.whole, value, "folds", 2)
+    assert "folds must be a whole number, at least 2; got" in refusal(parameters.whole, value, "folds", 2)
 
 
 def test_whole_takes_numpy_integers():
-    assert type(checks.whole(np.uint8(2), "folds", 2)) is int
+    assert type(parameters.whole(np.uint8(2), "folds", 2)) is int
 
 
 @pytest.mark.parametrize("value", [0, 1, -0.1, math.nan, True, "0.5", None])
 def test_row_35_fraction_is_strictly_inside(value):
-    assert "level must lie strictly between 0 and 1; got" in refusal(checks.fraction, value, "level")
+    assert "level must lie strictly between 0 and 1; got" in refusal(parameters.fraction, value, "level")
 
 
 def test_fraction_understands_percent():
-    assert checks.fraction(np.float32(0.5), "level") == 0.5
-    assert refusal(checks.fraction, 95, "level").endswith("got 95 (did you mean 0.95?)")
+    assert parameters.fraction(np.float32(0.5), "level") == 0.5
+    assert refusal(parameters.fraction, 95, "level").endswith("got 95 (did you mean 0.95?)")
 
 
 def test_choice_suggests_the_nearest_option():
     options = ("auto", "centers")
-    assert checks.choice("centers", "solver", options) == "centers"
-    text = refusal(checks.choice, "center", "solver", options)
+    assert parameters.choice("centers", "solver", options) == "centers"
+    text = refusal(parameters.choice, "center", "solver", options)
     assert text == "solver must be one of 'auto', 'centers'; got 'center' (did you mean 'centers'?)"
-    assert refusal(checks.choice, 3, "solver", options).endswith("got 3")
+    assert refusal(parameters.choice, 3, "solver", options).endswith("got 3")
 
 
 def test_seed_is_drawn_once_and_repeats():
-    assert checks.seed(5) == checks.seed(np.int64(5)) == 5
+    assert parameters.seed(5) == parameters.seed(np.int64(5)) == 5
     for make in (np.random.default_rng, np.random.RandomState):
         source = make(3)
-        first, second = checks.seed(source), checks.seed(source)
-        assert first == checks.seed(make(3)) != second
+        first, second = parameters.seed(source), parameters.seed(source)
+        assert first == parameters.seed(make(3)) != second
         assert 0 <= first < 2**32
-    assert checks.seed(None) != checks.seed(None)
+    assert parameters.seed(None) != parameters.seed(None)
 
 
 @pytest.mark.parametrize("value", [-1, True, 1.0, "3"])
 def test_seed_refuses_what_cannot_repeat(value):
-    assert "random_state must be" in refusal(checks.seed, value)
+    assert "random_state must be" in refusal(parameters.seed, value)
 
 
 def test_estimator_is_an_object_with_the_method():
-    assert "got the class Pair, pass Pair()" in refusal(checks.estimator, checks.Pair, "l2_distance")
-    assert "methods fit and l2_distance" in refusal(checks.estimator, "LSDD", "l2_distance")
+    assert "got the class Pair, pass Pair()" in refusal(parameters.estimator, Pair, "l2_distance")
+    assert "methods fit and l2_distance" in refusal(parameters.estimator, "LSDD", "l2_distance")
 
 
 def test_warnings_point_at_the_line_of_the_caller():
     with pytest.warns(DensDiffWarning) as caught:
-        checks.pair(np.array([BIG, 1, 2]), LINE)
+        memory_pair(np.array([BIG, 1, 2]), LINE)
     assert caught[0].filename == __file__
 
 
 @pytest.mark.hostile(1)
 def test_a_list_of_masked_rows_has_missing_values():
     rows = [np.ma.masked_array([1.0, 2.0], [True, False]), [3.0, 4.0], [5.0, 6.0]]
-    text = refusal(checks.pair, rows, [[1.0, 2.0], [2.0, 1.0]])
+    text = refusal(memory_pair, rows, [[1.0, 2.0], [2.0, 1.0]])
     assert text.startswith("column 'x0' of X: 1 missing value, at row 0;")

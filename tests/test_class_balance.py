@@ -22,8 +22,8 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 import densdiff as dd
+from densdiff.balance.mixture import encoded
 from densdiff.core.scaling import pooled_scaling
-from densdiff.estimators.mixture import encoded
 from tests.oracle import estimates, filter_estimates
 
 NAMES = ["height", "weight"]
@@ -721,7 +721,7 @@ def _many():
 @pytest.fixture
 def few_rows_used(monkeypatch):
     """The cut at 2000 rows takes seconds; the same code at 200 does not."""
-    monkeypatch.setattr("densdiff.questions.class_balance.MOST_ROWS", 200)
+    monkeypatch.setattr("densdiff.balance.class_balance.MOST_ROWS", 200)
 
 
 @pytest.mark.usefixtures("few_rows_used")
@@ -735,7 +735,7 @@ def test_many_labelled_rows_are_thinned_aloud():
 
 
 def test_the_cut_is_where_the_documentation_says():
-    from densdiff.questions.class_balance import MOST_ROWS
+    from densdiff.balance.class_balance import MOST_ROWS
 
     assert MOST_ROWS == 2000
 

@@ -13,7 +13,7 @@ import pytest
 import sklearn
 
 import densdiff as dd
-from densdiff import files
+from densdiff.io import files
 from tests.command_line import ESCAPES, as_csv, refusal, run, shifted
 
 QUICK = ("--permutations", "19", "--seed", "1")

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from scipy.special import eval_legendre
 from scipy.stats import rankdata
 
-from densdiff import checks
 from densdiff.core import resample
-from densdiff.estimators import columns as single
-from densdiff.estimators.low_order import LowOrderStatistics
+from densdiff.data.compared import compared as memory_tables
+from densdiff.testing import columns as single
+from densdiff.testing.low_order import LowOrderStatistics
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
 
 
 def one(x, y):
     """A single column of two tables."""
-    return checks.compared({"c": x}, {"c": y}, None, "error").single(0)
+    return memory_tables({"c": x}, {"c": y}, None, "error").single(0)
 
 
 def level_cells(x, y, how=single.WESTFALL_YOUNG):

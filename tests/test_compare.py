@@ -17,10 +17,10 @@ import pyarrow as pa
 import pytest
 
 import densdiff as dd
-from densdiff import checks
-from densdiff.core import pairs
+from densdiff.comparing import wording
+from densdiff.core import radial
 from densdiff.core.rules import Condition
-from densdiff.questions import wording
+from densdiff.data.compared import compared as memory_tables
 
 FEW = 39  # permutations: enough for p = 0.025
 
@@ -531,7 +531,7 @@ def test_different_missing_rates_are_a_finding():
 
 def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     a, b = {"x": [1.0, np.nan, 3.0], "k": ["u", None, "v"]}, {"x": [5.0, 9.0], "k": ["u", "u"]}
-    both = checks.compared(a, b, None, "level")
+    both = memory_tables(a, b, None, "level")
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
     filled = both.column(0)[0]
@@ -703,7 +703,7 @@ def test_many_calls_leave_nothing_behind():
     def calls(count):
         for k in range(count):
             dd.compare(*tables, n_permutations=19, random_state=k)
-        pairs._cached_table.cache_clear()
+        radial._cached_table.cache_clear()
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 

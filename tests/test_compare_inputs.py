@@ -15,7 +15,7 @@ import pytest
 import sklearn
 
 import densdiff as dd
-from densdiff import files
+from densdiff.io import files
 
 HOSTILE = [
     "<script>alert(1)</script>",

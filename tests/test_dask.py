@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.engines import clusters
+from densdiff.sources import clusters
 from tests.command_line import refusal, run, silently
 from tests.large import tables
 

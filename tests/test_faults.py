@@ -16,11 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import densdiff as dd
-from densdiff import cli, files, paper
+import paper
+from densdiff import cli
+from densdiff.balance import class_balance
 from densdiff.cli import stream
-from densdiff.estimators.scan import SeriesScan
-from densdiff.questions import class_balance
-from densdiff.questions import compare as comparing
+from densdiff.comparing import compare as comparing
+from densdiff.io import files
+from densdiff.series.scan import SeriesScan
 from tests.command_line import as_csv, process, run, shifted
 from tests.test_paper import toy
 

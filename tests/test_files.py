@@ -22,9 +22,9 @@ import sklearn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from densdiff import files
 from densdiff.errors import DensDiffError, InputError
-from densdiff.files.blocks import FileBlocks, opened
+from densdiff.io import files
+from densdiff.io.blocks import FileBlocks, opened
 
 RNG = np.random.default_rng(3)
 SMALL = pa.table({"a": [1.5, None, -3.0], "n": [1, 2, 3], "w": ["red", None, "blue"], "t": [True, False, None]})
@@ -63,7 +63,7 @@ def test_numpy_files_are_read_without_pyarrow_and_others_say_what_is_missing(put
     array, text = put(as_npy(np.arange(6.0).reshape(3, 2)), "A.npy"), put("a\n1\n")
     code = (
         "import sys; sys.modules['pyarrow'] = None\n"
-        "from densdiff import files\n"
+        "from densdiff.io import files\n"
         "from densdiff.errors import MissingExtraError\n"
         f"print(files.table({str(array)!r}).sum())\n"
         f"try: files.table({str(text)!r})\n"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from densdiff import engines
 from densdiff.core import kernel
-from densdiff.engines import blocks
+from densdiff.engines import kernel_sums
 from tests import oracle
 
 LADDER = 1.5 * np.sqrt(2.0) ** -np.arange(12.0)
@@ -19,7 +19,7 @@ LADDER = 1.5 * np.sqrt(2.0) ** -np.arange(12.0)
 @pytest.fixture(scope="module")
 def fused():
     pytest.importorskip("numba")
-    return blocks._fused()
+    return kernel_sums._fused()
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def test_compiled_sum_is_the_plain_one(fused, seed, n, b, d, groups, levels, kin
     sigmas = ladder(kind, levels, seed)
     direct = direct or kernel.needs_direct_differences(kernel.radius(rows, centers), sigmas[-1], 4)
     found = fused.group_sums(rows, weights, labels, centers, sigmas, direct=direct)
-    numpys = blocks.group_sums(rows, weights, labels, centers, sigmas, direct=direct, fused=False)
+    numpys = kernel_sums.group_sums(rows, weights, labels, centers, sigmas, direct=direct, fused=False)
     assert found.shape == numpys.shape == (levels, labels.max() + 1, b)
     for level, sigma in enumerate(sigmas):
         features = oracle.psi(rows, centers, sigma)
@@ -88,7 +88,7 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
 
     monkeypatch.setattr(fused, "_threads", lambda: 1)
     expected = sums()
-    numpys = blocks.group_sums(*given_arrays, LADDER, direct=True, fused=False)
+    numpys = kernel_sums.group_sums(*given_arrays, LADDER, direct=True, fused=False)
     np.testing.assert_allclose(expected, numpys, rtol=0, atol=1e-10 * np.abs(numpys).max())
     for threads in (2, 5):
         monkeypatch.setattr(fused, "_threads", lambda threads=threads: threads)
@@ -147,31 +147,31 @@ def test_without_numba_the_sum_is_numpys(monkeypatch):
         monkeypatch.delitem(sys.modules, f"densdiff.engines.{name}", raising=False)
         monkeypatch.delattr(engines, name, raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
-    blocks._fused.cache_clear()
+    kernel_sums._fused.cache_clear()
     try:
-        found = blocks.group_sums(*case(7), LADDER, direct=True, fused=True)
+        found = kernel_sums.group_sums(*case(7), LADDER, direct=True, fused=True)
     finally:
-        blocks._fused.cache_clear()
-    assert found.tobytes() == blocks.group_sums(*case(7), LADDER, direct=True, fused=False).tobytes()
+        kernel_sums._fused.cache_clear()
+    assert found.tobytes() == kernel_sums.group_sums(*case(7), LADDER, direct=True, fused=False).tobytes()
 
 
 def test_two_samples_pay_for_the_start_together(monkeypatch):
     rows, weights, groups, centers = case(5, n=400)
     asked = []
-    monkeypatch.setattr(blocks, "fused_pays", lambda *sizes: asked.append(sizes) or False)
-    found = blocks.sample_sums([(rows, weights, groups)] * 2, centers, LADDER, direct=True)
-    blocks.means_at([rows, rows[:100]], centers, LADDER, direct=True)
+    monkeypatch.setattr(kernel_sums, "fused_pays", lambda *sizes: asked.append(sizes) or False)
+    found = kernel_sums.sample_sums([(rows, weights, groups)] * 2, centers, LADDER, direct=True)
+    kernel_sums.means_at([rows, rows[:100]], centers, LADDER, direct=True)
     n_groups = int(groups.max()) + 1
     assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 2, len(centers), len(LADDER))]
-    alone = blocks.group_sums(rows, weights, groups, centers, LADDER, direct=True, fused=False)
+    alone = kernel_sums.group_sums(rows, weights, groups, centers, LADDER, direct=True, fused=False)
     assert [each.tobytes() for each in found] == [alone.tobytes()] * 2
 
 
 def test_only_work_that_pays_for_the_start_is_compiled():
-    assert blocks.fused_pays(1_000_000, 5, 500, 10)
-    assert not blocks.fused_pays(10_000, 5, 300, 12)  # a fraction of a second
-    assert not blocks.fused_pays(10_000_000, 5, 10, 100)  # tiles nearly empty
-    assert not blocks.fused_pays(1_000_000, 500_000, 500, 10)
+    assert kernel_sums.fused_pays(1_000_000, 5, 500, 10)
+    assert not kernel_sums.fused_pays(10_000, 5, 300, 12)  # a fraction of a second
+    assert not kernel_sums.fused_pays(10_000_000, 5, 10, 100)  # tiles nearly empty
+    assert not kernel_sums.fused_pays(1_000_000, 500_000, 500, 10)
 
 
 class Compiled:
@@ -183,18 +183,18 @@ class Compiled:
 
 
 def test_categories_and_given_blocks_stay_with_numpy(monkeypatch):
-    monkeypatch.setattr(blocks, "_fused", lambda: Compiled)
+    monkeypatch.setattr(kernel_sums, "_fused", lambda: Compiled)
     arrays = case(8)
-    assert np.isnan(blocks.group_sums(*arrays, LADDER, direct=True, fused=True)).all()
-    assert np.isfinite(blocks.group_sums(*arrays, LADDER, direct=True)).all()  # too small
-    monkeypatch.setattr(blocks, "_FUSED_WORK", 0.0)
-    assert np.isnan(blocks.group_sums(*arrays, LADDER, direct=True)).all()
-    assert np.isfinite(blocks.group_sums(*arrays, LADDER, direct=True, block_rows=7)).all()
+    assert np.isnan(kernel_sums.group_sums(*arrays, LADDER, direct=True, fused=True)).all()
+    assert np.isfinite(kernel_sums.group_sums(*arrays, LADDER, direct=True)).all()  # too small
+    monkeypatch.setattr(kernel_sums, "_FUSED_WORK", 0.0)
+    assert np.isnan(kernel_sums.group_sums(*arrays, LADDER, direct=True)).all()
+    assert np.isfinite(kernel_sums.group_sums(*arrays, LADDER, direct=True, block_rows=7)).all()
     rows, weights, labels, centers = arrays
     codes, levels = np.zeros((len(rows), 1)), np.array([2])
     mixed = np.hstack([rows, codes]), weights, labels, np.hstack([centers, codes[: len(centers)]])
     assert np.isfinite(
-        blocks.group_sums(*mixed, LADDER, direct=True, categories=kernel.Categories(levels), fused=True)
+        kernel_sums.group_sums(*mixed, LADDER, direct=True, categories=kernel.Categories(levels), fused=True)
     ).all()
 
 

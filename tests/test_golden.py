@@ -15,11 +15,11 @@ import pytest
 
 import densdiff as dd
 from densdiff.core import kernel, ridge, selection
-from densdiff.engines import blocks
-from densdiff.estimators.pairs import PairsSolver
-from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import DIFFERENCE
-from densdiff.estimators.spectral import SpectralSolver
+from densdiff.engines import kernel_sums
+from densdiff.solvers.base import DIFFERENCE
+from densdiff.solvers.pairs import PairsSolver
+from densdiff.solvers.prepared import Sample
+from densdiff.solvers.spectral import SpectralSolver
 
 # One golden case has more columns than rows on purpose, to show the powers of s in high dimension.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows and columns swapped:densdiff.DensDiffWarning")
@@ -123,7 +123,7 @@ def library_fold_scores(
     means = []
     for rows, labels in ((X, fold_x), (Y, fold_y)):
         weights = np.full(len(rows), 1 / len(rows))
-        sums = blocks.group_sums(rows, weights, labels, C, sigmas, direct=direct)[0]
+        sums = kernel_sums.group_sums(rows, weights, labels, C, sigmas, direct=direct)[0]
         means.append(selection.split_means(sums, np.bincount(labels, weights=weights), members))
     train, holdout = (of_x - of_y for of_x, of_y in zip(*means, strict=True))
     factor = ridge.Ridge.of(next(kernel.gram(C, sigmas, direct)))

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 import sklearn
 
-from densdiff import checks, files
+from densdiff.data.pair import check_sample
 from densdiff.errors import InputError
-from densdiff.files import blocks
+from densdiff.io import blocks, files
 
 ESCAPES = '"\x1b[31mred\nline\u202e"'
 
@@ -43,7 +43,7 @@ def test_row_03_a_number_too_large_arrives_as_infinite_and_is_named_by_the_later
     found = files.table(put("a,b\n1,2\n3,1e999\n5,-1e999\n"))
     assert found.to_pydict() == {"a": [1, 3, 5], "b": [2.0, math.inf, -math.inf]}
     with pytest.raises(InputError, match=r"column 'b' of B: 2 infinite values, first inf at row 1;"):
-        checks.sample(found, "B")
+        check_sample(found, "B")
     text = '{"a": 1}\n\n{"a": -1e999}\n'
     message = "column 'a' of B.jsonl: -inf at row 1 is infinite; drop or correct that row first"
     assert refusal(put(text, "B.jsonl")) == message
@@ -77,7 +77,7 @@ def test_row_21_words_are_text_and_numbers_with_a_flaw_are_named(put):
     assert missing.to_pydict()["a"] == [*column[:8], None, "?"]
     numbers = files.table(put(as_parquet(pa.table({"a": ["1", "2"]})), "B.parquet"))
     with pytest.raises(InputError, match="column 'a' of B holds numbers stored as text"):
-        checks.sample(numbers, "B")
+        check_sample(numbers, "B")
 
 
 def test_row_25_duplicate_columns_are_listed(put):

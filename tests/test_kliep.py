@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 import densdiff as dd
-from densdiff.core import kliep
+from densdiff.core import density_ratio
 from densdiff.estimators.kliep import KLIEP
 from tests import oracle
 
@@ -72,8 +72,8 @@ def slow_divergence(psi_x, means):
 def test_last_fit_is_optimal_and_keeps_the_constraints(draw, sigma):
     x, y = draw(0)
     psi_x, means = oracle.psi(x, x, sigma), oracle.psi(y, x, sigma).mean(axis=0)
-    alpha, gap = kliep.maximize(psi_x, even(len(x)), means)
-    assert gap <= kliep.FINAL_GAP
+    alpha, gap = density_ratio.maximize(psi_x, even(len(x)), means)
+    assert gap <= density_ratio.FINAL_GAP
     assert gap_of(psi_x, means, alpha, even(len(x))) == pytest.approx(gap, abs=1e-9)
     assert alpha.min() >= 0
     assert means @ alpha == pytest.approx(1.0, abs=1e-12)
@@ -86,11 +86,11 @@ def test_both_solvers_agree_with_a_general_optimizer(draw, seed, sigma):
     psi, weights_x, weights_y = one_problem(x, y, sigma)
     psi_x, means = psi[: len(x)], psi[len(x) :].mean(axis=0)
     expected = slow_divergence(psi_x, means)
-    alpha, _ = kliep.maximize(psi_x, even(len(x)), means)
+    alpha, _ = density_ratio.maximize(psi_x, even(len(x)), means)
     assert np.log(psi_x @ alpha).mean() == pytest.approx(expected, abs=1e-5)
-    alpha, gap = kliep.solve(psi, weights_x, weights_y, even(len(x))[:, None], 1e-6, 20_000)
+    alpha, gap = density_ratio.solve(psi, weights_x, weights_y, even(len(x))[:, None], 1e-6, 20_000)
     assert gap[0] <= 1e-6
-    assert kliep.log_ratios(psi_x, alpha[:, 0]).mean() == pytest.approx(expected, abs=1e-5)
+    assert density_ratio.log_ratios(psi_x, alpha[:, 0]).mean() == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("sigma", [2.0, 0.5, 0.2])
@@ -100,9 +100,9 @@ def test_accelerated_em_never_falls_and_is_ahead_of_plain_em(draw, sigma):
     start = even(len(x))[:, None]
     logs = []
     for cycles in range(25):
-        alpha, _ = kliep.solve(psi, weights_x, weights_y, start, 0.0, cycles)
+        alpha, _ = density_ratio.solve(psi, weights_x, weights_y, start, 0.0, cycles)
         assert psi[len(x) :].mean(axis=0) @ alpha[:, 0] == pytest.approx(1.0, abs=1e-12)
-        logs.append(kliep.log_ratios(psi[: len(x)], alpha[:, 0]).mean())
+        logs.append(density_ratio.log_ratios(psi[: len(x)], alpha[:, 0]).mean())
     assert np.diff(logs).min() >= -1e-13
     _, plain = plain_em(psi[: len(x)], psi[len(x) :].mean(axis=0), 51)
     assert logs[0] == pytest.approx(plain[0], abs=1e-12)
@@ -126,16 +126,16 @@ def test_many_problems_at_once_equal_one_by_one(draw, monkeypatch):
     weights_x, weights_y = (side * random.random(members.shape) for side in (members, ~members))
     weights_x, weights_y = weights_x / weights_x.sum(axis=0), weights_y / weights_y.sum(axis=0)
     start = members / members.sum(axis=0)
-    monkeypatch.setattr(kliep, "_BATCH_ENTRIES", 1)  # the smallest batches: a seam between them would show
-    early, _ = kliep.solve(psi, weights_x, weights_y, start, 0.0, 4)
-    alpha, gap = kliep.solve(psi, weights_x, weights_y, start, 1e-4, 2000)
+    monkeypatch.setattr(density_ratio, "_BATCH_ENTRIES", 1)  # the smallest batches: a seam between them would show
+    early, _ = density_ratio.solve(psi, weights_x, weights_y, start, 0.0, 4)
+    alpha, gap = density_ratio.solve(psi, weights_x, weights_y, start, 1e-4, 2000)
     assert gap.max() <= 1e-4
     assert (alpha[~members] == 0).all()
     for c in range(members.shape[1]):
         column, own = [a[:, [c]] for a in (weights_x, weights_y, start)], members[:, c]
         # later, iterations along flat directions enlarge the rounding, which depends on the shape of a product
-        np.testing.assert_allclose(early[:, c], kliep.solve(psi, *column, 0.0, 4)[0][:, 0], rtol=1e-9)
-        single, _ = kliep.solve(psi, *column, 1e-4, 2000)
+        np.testing.assert_allclose(early[:, c], density_ratio.solve(psi, *column, 0.0, 4)[0][:, 0], rtol=1e-9)
+        single, _ = density_ratio.solve(psi, *column, 1e-4, 2000)
         logs = [weights_x[own, c] @ np.log(psi[own] @ a) for a in (alpha[:, c], single[:, 0])]
         assert logs[0] == pytest.approx(logs[1], abs=1e-4)
         means = (psi.T @ weights_y[:, c])[own]
@@ -155,10 +155,10 @@ def test_relabelling_nothing_gives_the_estimators_own_divergence(draw, n_centers
         [oracle.fold_labels(data.folds.members, g)[0] for g in (data.folds.groups_x, data.folds.groups_y)]
     )[None]
     squared = cdist(rows, rows, "sqeuclidean")
-    fixed, _ = kliep.permuted_divergences(squared, np.array([model.sigma_]), members, centers=centers)
+    fixed, _ = density_ratio.permuted_divergences(squared, np.array([model.sigma_]), members, centers=centers)
     assert fixed[0] == pytest.approx(model.kl_divergence_, abs=1e-9)
     sigmas = model.cv_results_["sigma"]
-    found, level = kliep.permuted_divergences(squared, sigmas, members, folds, centers)
+    found, level = density_ratio.permuted_divergences(squared, sigmas, members, folds, centers)
     assert sigmas[level[0]] == model.sigma_
     assert found[0] == pytest.approx(model.kl_divergence_, abs=1e-9)
 
@@ -173,7 +173,9 @@ def test_each_relabelling_equals_a_fit_to_its_rows(draw):
     for c, own in enumerate(members):
         for side, groups in ((own, parts.groups_x), (~own, parts.groups_y)):
             folds[c, side] = oracle.fold_labels(parts.members, groups)[0]
-    found, level = kliep.permuted_divergences(cdist(rows, rows, "sqeuclidean"), np.array(SIGMAS), members, folds)
+    found, level = density_ratio.permuted_divergences(
+        cdist(rows, rows, "sqeuclidean"), np.array(SIGMAS), members, folds
+    )
     assert len(np.unique(level)) > 1
     np.testing.assert_array_equal(np.array(SIGMAS)[level], [model.sigma_ for model in fits])
     np.testing.assert_allclose(found, [model.kl_divergence_ for model in fits], atol=1e-8)
@@ -193,7 +195,7 @@ def test_scores_are_those_of_the_plain_loop(draw, weighted):
             centers = x[in_x]
             psi_x, psi_y = oracle.psi(x, centers, sigma), oracle.psi(y, centers, sigma)
             means = np.average(psi_y[in_y], axis=0, weights=weights[1][in_y])
-            alpha, _ = kliep.maximize(psi_x[in_x], weights[0][in_x] / weights[0][in_x].sum(), means)
+            alpha, _ = density_ratio.maximize(psi_x[in_x], weights[0][in_x] / weights[0][in_x].sum(), means)
             expected = np.average(np.log(psi_x[~in_x] @ alpha), weights=weights[0][~in_x])
             expected -= np.average(psi_y[~in_y] @ alpha, weights=weights[1][~in_y]) - 1
             assert score == pytest.approx(expected, abs=0.02)  # folds stop at a gap of 1e-3 in the training rows
@@ -226,7 +228,7 @@ def test_few_centers_are_drawn_from_the_rows_of_x(draw):
     few = KLIEP(0.8, n_centers=7, random_state=0).fit(x, y)
     assert few.centers_.shape == (7, 2)
     assert (few.centers_[:, None] == x).all(axis=2).any(axis=1).all()
-    assert few.kl_divergence_ <= KLIEP(0.8).fit(x, y).kl_divergence_ + kliep.FINAL_GAP
+    assert few.kl_divergence_ <= KLIEP(0.8).fit(x, y).kl_divergence_ + density_ratio.FINAL_GAP
     assert np.isfinite(KLIEP(n_centers=1, random_state=0).fit(x, y).kl_divergence_)
 
 
@@ -241,7 +243,7 @@ def test_divergence_of_the_papers_gaussians_is_near_the_truth():
 
 
 def test_cross_validation_does_not_run_off_to_the_narrowest_sigma():
-    """The likelihood of X alone does, with divergences of 30 and more: see `kliep.hold_out_scores`."""
+    """The likelihood of X alone does, with divergences of 30 and more: see `density_ratio.hold_out_scores`."""
     found = []
     for seed in range(7):
         pair = dd.datasets.gaussian_shift(mu=0.5, n=200, random_state=seed)
@@ -276,7 +278,7 @@ def test_integer_weights_equal_repeated_rows(draw):
     counts_x, counts_y = random.integers(1, 5, len(x)), random.integers(1, 5, len(y))
     weighted = KLIEP(0.7, standardize=False).fit(x, y, counts_x, counts_y)
     repeated = KLIEP(0.7, standardize=False).fit(np.repeat(x, counts_x, axis=0), np.repeat(y, counts_y, axis=0))
-    assert weighted.kl_divergence_ == pytest.approx(repeated.kl_divergence_, abs=kliep.FINAL_GAP)
+    assert weighted.kl_divergence_ == pytest.approx(repeated.kl_divergence_, abs=density_ratio.FINAL_GAP)
     plain = KLIEP(0.7, standardize=False).fit(x, y)
     assert abs(weighted.kl_divergence_ - plain.kl_divergence_) > 0.01
 
@@ -338,8 +340,8 @@ def test_an_unfitted_model_says_so(draw):
 
 
 def test_a_fit_that_did_not_converge_is_told(draw, monkeypatch):
-    monkeypatch.setattr(kliep, "_MOST_STEPS", 1)
-    monkeypatch.setattr(kliep, "MOST_CYCLES", 1)
+    monkeypatch.setattr(density_ratio, "_MOST_STEPS", 1)
+    monkeypatch.setattr(density_ratio, "MOST_CYCLES", 1)
     with pytest.warns(dd.DensDiffWarning, match="did not converge"):
         KLIEP(0.3).fit(*draw(18))
 
@@ -348,27 +350,27 @@ def test_a_fit_that_did_not_converge_is_told(draw, monkeypatch):
 def test_a_dozen_newton_steps_are_enough(draw, monkeypatch, sigma):
     """Measured 6 to 11: EM, which takes over where they fail, would hide a wrong step by thousands of its own."""
     x, y = draw(0)
-    monkeypatch.setattr(kliep, "_MOST_STEPS", 13)  # and a look at the last
-    monkeypatch.setattr(kliep, "climb", None)
-    _, gap = kliep.maximize(oracle.psi(x, x, sigma), even(len(x)), oracle.psi(y, x, sigma).mean(axis=0))
-    assert gap <= kliep.FINAL_GAP
+    monkeypatch.setattr(density_ratio, "_MOST_STEPS", 13)  # and a look at the last
+    monkeypatch.setattr(density_ratio, "climb", None)
+    _, gap = density_ratio.maximize(oracle.psi(x, x, sigma), even(len(x)), oracle.psi(y, x, sigma).mean(axis=0))
+    assert gap <= density_ratio.FINAL_GAP
 
 
 def test_em_takes_over_where_newton_steps_stop(draw, monkeypatch):
     x, y = draw(18)
     expected = KLIEP(0.8).fit(x, y).kl_divergence_
-    monkeypatch.setattr(kliep, "_MOST_STEPS", 1)
+    monkeypatch.setattr(density_ratio, "_MOST_STEPS", 1)
     assert KLIEP(0.8).fit(x, y).kl_divergence_ == pytest.approx(expected, abs=2e-4)
 
 
 def test_em_lets_centers_come_back_that_newton_steps_left_out(draw, monkeypatch):
     x, y = draw(18)
     psi_x, means = oracle.psi(x, x, 0.8), oracle.psi(y, x, 0.8).mean(axis=0)
-    expected = kliep.log_ratios(psi_x, kliep.maximize(psi_x, even(len(x)), means)[0]).mean()
-    monkeypatch.setattr(kliep, "_interior", lambda *_: (np.eye(len(x))[0], 1.0))
-    alpha, gap = kliep.maximize(psi_x, even(len(x)), means, 1e-4)
+    expected = density_ratio.log_ratios(psi_x, density_ratio.maximize(psi_x, even(len(x)), means)[0]).mean()
+    monkeypatch.setattr(density_ratio, "_interior", lambda *_: (np.eye(len(x))[0], 1.0))
+    alpha, gap = density_ratio.maximize(psi_x, even(len(x)), means, 1e-4)
     assert gap <= 1e-4
-    assert kliep.log_ratios(psi_x, alpha).mean() == pytest.approx(expected, abs=1e-4)
+    assert density_ratio.log_ratios(psi_x, alpha).mean() == pytest.approx(expected, abs=1e-4)
 
 
 def test_a_sample_compared_with_itself_has_no_divergence(draw):
@@ -382,7 +384,7 @@ def test_a_sample_compared_with_itself_has_no_divergence(draw):
 def test_disjoint_samples_are_far_apart_and_finite(draw, gap):
     x, y = draw(20)
     model = KLIEP(random_state=0).fit(x, y + gap)
-    assert 5 < model.kl_divergence_ < 2 * -np.log(kliep.LEAST)
+    assert 5 < model.kl_divergence_ < 2 * -np.log(density_ratio.LEAST)
     assert np.isfinite(model.alpha_).all()
     assert np.isfinite(model.predict(np.concatenate([x, y + gap, x + gap / 2]))).all()
     assert all(np.isfinite(column).all() for column in model.cv_results_.values())
@@ -421,4 +423,4 @@ def test_an_outlier_neither_breaks_nor_rules_the_fit():
 
 def test_choosing_among_sigmas_needs_folds():
     with pytest.raises(ValueError, match="folds"):
-        kliep.permuted_divergences(np.zeros((4, 4)), np.array([1.0, 0.5]), np.ones((1, 4), dtype=bool))
+        density_ratio.permuted_divergences(np.zeros((4, 4)), np.array([1.0, 0.5]), np.ones((1, 4), dtype=bool))

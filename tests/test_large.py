@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff import files
-from densdiff.checks import holes
-from densdiff.files.blocks import FileBlocks, opened
+from densdiff.data import imputation
+from densdiff.io import files
+from densdiff.io.blocks import FileBlocks, opened
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
 
@@ -181,24 +181,24 @@ def test_known_values_of_any_stretches_are_those_of_the_column(n, cuts_of, seed)
     column[seed::3] = np.nan
     parts = np.split(column, sorted(min(cut, n) for cut in cuts_of))
     starts = np.cumsum([0, *map(len, parts)])[:-1]
-    found = reduce(holes.fewer, map(holes.known, parts, starts))
-    whole = holes.known(column)
+    found = reduce(imputation.merge_donors, map(imputation.draw_donors, parts, starts))
+    whole = imputation.draw_donors(column)
     for part, expected in zip(found, whole, strict=True):
         np.testing.assert_array_equal(part, expected)
     there = column[~np.isnan(column)]
     assert len(whole[1]) == min(len(there), 5000)
     assert np.isin(whole[1], there).all()
     if len(there):
-        fill = holes.filling(whole, whole)
-        found = [holes.filled(part, start, fill) for part, start in zip(parts, starts, strict=True)]
-        np.testing.assert_array_equal(np.concatenate(found), holes.filled(column, 0, fill))
+        fill = imputation.pool_donors(whole, whole)
+        found = [imputation.impute(part, start, fill) for part, start in zip(parts, starts, strict=True)]
+        np.testing.assert_array_equal(np.concatenate(found), imputation.impute(column, 0, fill))
 
 
 def test_holes_are_filled_evenly():
     column = np.full(3000, np.nan)
     fill = np.linspace(0.0, 1.0, 1000)
     for step in (1, 2, 5, 7):
-        found = np.sort(holes.filled(column, 17, fill)[::step])
+        found = np.sort(imputation.impute(column, 17, fill)[::step])
         assert np.abs(found - (np.arange(len(found)) + 0.5) / len(found)).max() < 8 / len(found)
 
 
@@ -281,8 +281,8 @@ ENDINGS = ("csv", "csv.gz", "packed.csv.GZ", "jsonl", "parquet", "parts", "npy")
 
 def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch):
     folder, rows = stored
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
-    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 11)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 11)
     expected = answers(centers().fit(rows["A"], rows["B"]), rows["A"][:5])
     with sklearn.config_context(working_memory=0.05):
         for ending in ENDINGS:
@@ -297,7 +297,7 @@ def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch)
 
 
 def test_long_text_that_is_stored_once_counts_as_often_as_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 15)
+    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 15)
     words = np.array([letter * 4000 for letter in "uvw"])
     table = pa.table({"t": words[np.arange(6000) % 3], "x": np.arange(6000.0), "empty": [""] * 6000})
     path = tmp_path / "A.parquet"
@@ -330,7 +330,7 @@ def test_compressed_text_is_read_in_blocks_however_well_it_is_compressed(tmp_pat
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n", "\nNA\n\n", "\n" * 50_000 + "NA"])
 def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
     path = tmp_path / "A.csv"
     path.write_text("\n\nx\n" + "\n".join(["1.5", "", "2.5"] * 8000) + end, newline="")
     expected = files.table(path)["x"].to_pylist()
@@ -358,7 +358,7 @@ def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
 @pytest.mark.parametrize(("sep", "decimal"), [(",", "."), (";", ",")])
 def test_kinds_of_a_large_csv_file_are_those_of_all_its_rows(tmp_path, late, sep, decimal, monkeypatch):
     """Whole numbers may be followed by fractions, and nothing by anything."""
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
     late = late.translate(str.maketrans(",.", sep + decimal))
     start = "".join(f"{2**60 + row}{sep}\n" for row in range(3000))
     path = tmp_path / "A.csv"
@@ -395,7 +395,7 @@ def test_a_clock_of_nanoseconds_in_a_large_csv_file_keeps_its_digits(tmp_path):
 )
 def test_kinds_of_large_json_lines_are_those_of_all_rows(tmp_path, late, monkeypatch):
     """Whole numbers may be followed by fractions, dates by other text, nothing by anything; fields may come late."""
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
     start = [json.dumps({"n": 2**60 + row, "t": "2026-01-01", "e": None}) for row in range(1000)]
     path = tmp_path / "A.jsonl"
     path.write_text("\n".join(["\ufeff" + start[0], *start, "\n" * 50_000, json.dumps(late), *start]))

@@ -13,9 +13,9 @@ import scipy.sparse
 import sklearn
 
 import densdiff as dd
-from densdiff import files
-from densdiff.engines import sources
-from densdiff.files.blocks import opened
+from densdiff.io import files
+from densdiff.io.blocks import opened
+from densdiff.sources import blocks
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
@@ -168,8 +168,8 @@ def as_csv(path, columns):
     ],
 )
 def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad, what, monkeypatch):
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
-    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 12)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 12)
     write(tmp_path / f"A.{ending}", good)
     values = good["a"].tolist()
     values[BAD] = bad
@@ -180,8 +180,8 @@ def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad
 
 @pytest.mark.parametrize("row", [3, BAD])
 def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch):
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
-    monkeypatch.setattr("densdiff.files.blocks._VALUES", 1 << 12)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 12)
     values = [str(value) for value in good["a"]]
     values[row] = "oops"
     for ending, write in (("csv", as_csv), ("parquet", as_parquet)):
@@ -197,7 +197,7 @@ def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch)
 
 
 def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch):
-    monkeypatch.setattr("densdiff.files.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
     as_csv(tmp_path / "A.csv", good)
     lines = (tmp_path / "A.csv").read_text().splitlines()
     ragged, quoted = list(lines), ["a,b", *(f"{number}.5,1" for number in range(ROWS))]
@@ -399,7 +399,7 @@ def test_masked_values_of_blocks_are_missing_as_in_memory():
 
 
 def test_a_process_without_standard_error_reads_blocks(monkeypatch):
-    monkeypatch.setattr(sources, "_PATIENCE", -1.0)
+    monkeypatch.setattr(blocks, "_PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", None)
     rows = np.random.default_rng(0).normal(size=(400, 2))
     assert dd.l2_distance([rows[:100], rows[100:]], [rows[:200] + 1.0], random_state=0).squared > 0

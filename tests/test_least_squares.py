@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import KernelCenterer
 
 import densdiff as dd
-from densdiff.core.least_squares import KernelRidge
+from densdiff.core.class_scores import KernelRidge
 
 seeds = st.integers(0, 2**32 - 1)
 LAMS = np.array([1e-3, 0.1, 3.0])

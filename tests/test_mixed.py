@@ -15,8 +15,8 @@ from sklearn.base import clone
 
 import densdiff as dd
 from densdiff.core.kernel import Categories
-from densdiff.estimators import prepared
-from densdiff.estimators.centers import CenterKernel
+from densdiff.solvers import prepared
+from densdiff.solvers.centers import CenterKernel
 
 SIGMA, LAM = 0.7, 0.05
 LETTERS = np.array(list("abcde"))

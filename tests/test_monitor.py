@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff import ChangeMonitor, DensDiffWarning, InputError
-from densdiff.core import stream
+from densdiff.core import sliding_window
 from tests.monitors import (
     FRAMED,
     PLAIN,
@@ -258,7 +258,7 @@ def test_two_windows_are_enough_of_a_reference():
 
 def test_an_extrapolated_threshold_is_noted(monkeypatch):
     simulated = made(run_length=300)
-    monkeypatch.setattr(stream, "MOST_STEPS", 60 * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", 60 * sliding_window.STREAMS * sliding_window.REACH)
     monitor = made(run_length=300)
     assert simulated.warnings_ == ()
     assert monitor.warnings_ == ("the threshold for a run length of 300 continues those of shorter ones",)

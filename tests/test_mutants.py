@@ -11,8 +11,8 @@ from scipy.stats import binom
 
 import densdiff as dd
 from densdiff.core import kernel
-from densdiff.core.uncertainty import DistanceNoise
-from densdiff.estimators import prepared
+from densdiff.core.noise import DistanceNoise
+from densdiff.solvers import prepared
 from tests.calibration import balance, changes, coverage, size
 
 CHANCE = 1e-3

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.core import pairs
+from densdiff.core import radial
 from densdiff.core.selection import draw_folds
-from densdiff.engines import pairs as engine
-from densdiff.estimators import pairs as estimator
-from densdiff.estimators.pairs import PairsSolver
-from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.engines import pair_distances as engine
+from densdiff.solvers import pairs as estimator
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.solvers.pairs import PairsSolver
+from densdiff.solvers.prepared import Sample
 from tests import oracle
 
 RADII = (0.0, 0.37, 1.3, 4.1, 11.0)
@@ -21,7 +21,7 @@ SIDES = {"difference": DIFFERENCE, "p": DENSITY_X, "q": DENSITY_Y}
 
 
 def look_up(table, row, r):
-    return pairs.interpolate(pairs.plain_and_squared(table, row), r)
+    return radial.interpolate(radial.plain_and_squared(table, row), r)
 
 
 def quadrature(d, lams, radii):
@@ -57,7 +57,7 @@ def quadrature(d, lams, radii):
 
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 50, 200])
 def test_tables_equal_the_bessel_integral(d):
-    table = pairs.radial_table(d, FILTER_LAMS)
+    table = radial.radial_table(d, FILTER_LAMS)
     expected = quadrature(d, FILTER_LAMS, RADII)
     for row in range(len(FILTER_LAMS)):
         for found, kernel in zip(look_up(table, row, np.array(RADII)), expected, strict=True):
@@ -68,14 +68,14 @@ def test_tables_equal_the_bessel_integral(d):
 def test_tables_of_any_one_lam_equal_the_bessel_integral(lam):
     lams = np.array([lam])
     for found, kernel in zip(
-        look_up(pairs.radial_table(4, lams), 0, np.array(RADII)), quadrature(4, lams, RADII), strict=True
+        look_up(radial.radial_table(4, lams), 0, np.array(RADII)), quadrature(4, lams, RADII), strict=True
     ):
         np.testing.assert_allclose(found, kernel[0], rtol=0, atol=1e-11 * kernel[0, 0])
 
 
 @pytest.mark.parametrize("d", [1, 7])
 def test_look_up_has_no_jumps_and_is_zero_beyond_reach(d):
-    table = pairs.radial_table(d, FILTER_LAMS)
+    table = radial.radial_table(d, FILTER_LAMS)
     nodes = table.step * np.arange(1, table.plain.shape[1] - 1, 97)
     for row in (0, len(FILTER_LAMS) - 1):
         before, after = (look_up(table, row, nodes * (1 + e)) for e in (-1e-13, 1e-13))
@@ -86,7 +86,7 @@ def test_look_up_has_no_jumps_and_is_zero_beyond_reach(d):
 
 
 def test_look_up_keeps_the_shape_of_its_distances():
-    table = pairs.radial_table(2, FILTER_LAMS)
+    table = radial.radial_table(2, FILTER_LAMS)
     r = np.random.default_rng(0).random((3, 4))
     np.testing.assert_array_equal(look_up(table, 2, r)[0].ravel(), look_up(table, 2, r.ravel())[0])
 
@@ -94,8 +94,8 @@ def test_look_up_keeps_the_shape_of_its_distances():
 @pytest.mark.parametrize("sigma", [0.3, 2.0])
 def test_binned_kernels_are_right_on_average_over_the_distances(sigma):
     sigmas, d = np.array([2.0, 0.3]), 3
-    table = pairs.radial_table(d, FILTER_LAMS)
-    bins = pairs.make_bins(sigmas, 6.0, table.reach)
+    table = radial.radial_table(d, FILTER_LAMS)
+    bins = radial.make_bins(sigmas, 6.0, table.reach)
     r = np.linspace(0, 6, 100_001)
     density = r**2 * np.exp(-(r**2) / 2)  # distances of normal rows
     position = np.sqrt(r) * bins.per_root
@@ -103,7 +103,7 @@ def test_binned_kernels_are_right_on_average_over_the_distances(sigma):
     fraction = position - cell
     counts = np.bincount(cell, density * (1 - fraction), bins.count + 1)[: bins.count]
     counts += np.bincount(cell + 1, density * fraction, bins.count + 1)[: bins.count]
-    kernels = pairs.binned_kernels(table, bins, sigma)
+    kernels = radial.binned_kernels(table, bins, sigma)
     for row in range(len(FILTER_LAMS)):
         for kind, exact in enumerate(look_up(table, row, r / sigma)):
             assert counts @ kernels[kind][row] == pytest.approx(
@@ -138,7 +138,7 @@ def histogram_case(seed, sizes, weighted, ties, d=2):
     return rows, omega, groups
 
 
-BINS = pairs.make_bins(np.array([1.0, 0.5]), 4.0, 30.0)
+BINS = radial.make_bins(np.array([1.0, 0.5]), 4.0, 30.0)
 
 
 @given(
@@ -164,7 +164,7 @@ def test_histograms_equal_a_double_loop_for_any_tiles_and_groups(seed, sizes, ti
 
 def test_distances_beyond_the_last_node_never_count():
     rows = np.array([[0.0], [1.0], [1e9], [1e200]])
-    bins = pairs.make_bins(np.array([1.0]), 1e200, 10.0)
+    bins = radial.make_bins(np.array([1.0]), 1e200, 10.0)
     found = engine.pair_histograms(rows, np.ones(4), np.zeros(4, dtype=int), bins, direct=True)
     assert found[0, 0, :-1].sum() == pytest.approx(2.0)  # the pair at distance 1, twice
 
@@ -180,14 +180,14 @@ def test_threads_change_no_bit(monkeypatch, weighted):
 def test_radial_sums_in_tiles_are_one_product(monkeypatch):
     random = np.random.default_rng(3)
     points, rows, weights = random.normal(size=(23, 3)), random.normal(size=(17, 3)), random.normal(size=(17, 2))
-    table = pairs.radial_table(3, FILTER_LAMS)
-    kernels = pairs.plain_and_squared(table, 4)
+    table = radial.radial_table(3, FILTER_LAMS)
+    kernels = radial.plain_and_squared(table, 4)
     blocks = engine.kernel_block(points, rows, kernels, 0.7, direct=True)
     monkeypatch.setattr(engine, "_TILE", 40)
     found = engine.radial_sums(points, rows, weights, kernels, 0.7, direct=True)
     for sums, block in zip(found, blocks, strict=True):
         np.testing.assert_allclose(sums, block @ weights, rtol=1e-12, atol=1e-14)
-    statistic = engine.kernel_matrix(points, rows, pairs.of_statistic(table, 4), 0.7, direct=True)
+    statistic = engine.kernel_matrix(points, rows, radial.of_statistic(table, 4), 0.7, direct=True)
     np.testing.assert_allclose(statistic, 2 * blocks[0] - blocks[1], rtol=1e-12, atol=1e-14)
 
 

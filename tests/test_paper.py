@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-from densdiff import paper
-from densdiff.paper.authors import LAMBDAS, SIGMAS, authors_distance, authors_lsdd
-from densdiff.paper.part import SEED, Claim, Job, Part
+import paper
 from densdiff.plots.canvas import new_figure
+from paper.authors import LAMBDAS, SIGMAS, authors_distance, authors_lsdd
+from paper.part import SEED, Claim, Job, Part
 
 CALLS = []
 

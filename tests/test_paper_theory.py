@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-from densdiff.paper import theory
-from densdiff.paper.part import SEED
-from densdiff.paper.theory_checks import BASIS, P, Q, bias, lower_bound, normality, row
-from densdiff.paper.theory_rates import Shifted
+from paper import theory
+from paper.part import SEED
+from paper.theory_checks import BASIS, P, Q, bias, lower_bound, normality, row
+from paper.theory_rates import Shifted
 
 Rows = list[dict[str, Any]]
 LINE = np.linspace(-6.0, 7.0, 26_001)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-from densdiff import paper
-from densdiff.paper import balance, changes, drawings, testing
+import paper
+from paper import balance, changes, drawings, testing
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")

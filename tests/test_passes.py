@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.engines import sources
-from densdiff.engines.passes import ask, ask_all, side_by_side
-from densdiff.engines.rows import Kept, added, distinct
-from densdiff.engines.sources import BlockSource, Pass
+from densdiff.data.sample import Kept, added, distinct
+from densdiff.sources import blocks
+from densdiff.sources.blocks import BlockSource, Pass
+from densdiff.sources.passes import ask, ask_all, side_by_side
 from tests.large import Blocks, tables
 
 
@@ -224,7 +224,7 @@ def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, 
     source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows)
     assert source.run(count, added, None) == 9
     assert sys.stderr.getvalue() == ""  # a short pass says nothing
-    monkeypatch.setattr(sources, "_PATIENCE", 0.0)
+    monkeypatch.setattr(blocks, "_PATIENCE", 0.0)
     assert BlockSource("X", source.blocks, rows).run(count, added, None) == 9
     said = [f"\r\x1b[KX: {part}" for part in parts]
     assert sys.stderr.getvalue() == "".join(said) + "\r\x1b[K"

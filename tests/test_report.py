@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff import checks
+from densdiff import messages
+from densdiff.comparing.wording import EFFECTS
 from densdiff.errors import InputError, MissingExtraError
-from densdiff.estimators.profiles import Curve, Map, Mixture, Shares
-from densdiff.questions.wording import EFFECTS
 from densdiff.report import changes as changes_page
 from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
+from densdiff.results import Curve, Map, Mixture, Shares
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -247,7 +247,7 @@ def test_hostile_names_are_text_everywhere(hostile_pages):
         assert all(c.isprintable() or c == "\n" for c in page)
         shown = "".join(text for inside, text in parsed.text if inside not in ("pre", "style"))
         for name in HOSTILE[:6] if path.name == "changes.html" else HOSTILE:  # six columns of a series are drawn
-            assert svg.cut(checks.bare(name), 15)[:-1] in shown
+            assert svg.cut(messages.bare(name), 15)[:-1] in shown
         assert "long" * 25 not in shown
         assert embedded(page)
 

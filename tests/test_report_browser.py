@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-from densdiff import paper
+import paper
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the PATH: apt-get install chromium")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from densdiff.core import grid, resample
-from densdiff.core.pairs import log_scale, of_statistic, radial_table
+from densdiff.core.radial import log_scale, of_statistic, radial_table
 from densdiff.engines.grids import occupied_cells, plan
-from densdiff.engines.pairs import kernel_matrix
+from densdiff.engines.pair_distances import kernel_matrix
 
 SIGMA, LAM, SPACING = 0.5, 0.1, 0.1
 

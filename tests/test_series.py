@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff import DensDiffWarning, InputError, checks, detect_changes
+from densdiff import DensDiffWarning, InputError, detect_changes
 from densdiff.core import selection
-from densdiff.estimators.centers import CenterKernel
-from densdiff.estimators.series import KEPT, MOST_FEATURES, series_features
+from densdiff.data.series import check_series, check_window
+from densdiff.series.features import KEPT, MOST_FEATURES, series_features
+from densdiff.solvers.centers import CenterKernel
 
 T = 60
 SECOND = datetime.timedelta(seconds=1)
@@ -33,7 +34,7 @@ def frame(**columns):
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table], ids=["pandas", "polars", "pyarrow"])
 def test_a_clock_named_among_the_columns_is_no_data(library):
-    found = checks.series(library(frame()), "t")
+    found = check_series(library(frame()), "t")
     assert found.names == ("a", "b")
     np.testing.assert_array_equal(found.rows, np.column_stack([ROWS, ROWS[::-1]]))
     np.testing.assert_array_equal(found.times, ORDER / 10)
@@ -73,7 +74,7 @@ CLOCKS = {
 @pytest.mark.parametrize("kind", CLOCKS)
 def test_a_clock_may_hold_numbers_dates_or_durations(kind):
     clock, step = CLOCKS[kind]
-    found = checks.series(ROWS, clock)
+    found = check_series(ROWS, clock)
     assert found.step == pytest.approx(step, rel=1e-4)
     assert len(found.times) == T
     assert found.notes == ()
@@ -109,7 +110,7 @@ RARE = {
 @pytest.mark.parametrize("kind", RARE)
 def test_a_clock_of_a_less_common_kind_is_read_too(kind):
     clock, step = RARE[kind]
-    found = checks.series(ROWS, clock)
+    found = check_series(ROWS, clock)
     assert found.step == pytest.approx(step, rel=0.02)
     assert found.notes == ()
     assert len(found.times) == T
@@ -144,7 +145,7 @@ def test_every_library_tells_the_same_times(library, zoned):
     if library in FRAMES:
         both.append((FRAMES[library]({"a": ROWS, "t": clock}), "t"))
     for data, time in both:
-        found = checks.series(data, time)
+        found = check_series(data, time)
         assert found.notes == ()
         assert found.step == pytest.approx(0.5)
         if zoned:
@@ -164,7 +165,7 @@ def test_nanoseconds_rounded_as_objects_are_warned_of():
         pytest.warns(DensDiffWarning, match=r"precision lost in time: whole numbers up to \d+ are beyond 2\*\*53"),
         pytest.warns(DensDiffWarning, match="time repeats"),
     ):
-        checks.series(ROWS, np.array((NANO + ORDER).tolist(), dtype=object))
+        check_series(ROWS, np.array((NANO + ORDER).tolist(), dtype=object))
 
 
 @pytest.mark.parametrize(
@@ -221,31 +222,31 @@ def test_a_clock_that_cannot_be_used_is_refused(time, words):
 )
 def test_a_clock_that_is_no_column_is_refused(time, words):
     with pytest.raises(InputError, match=words):
-        checks.series(pd.DataFrame(frame()), time)
+        check_series(pd.DataFrame(frame()), time)
 
 
 def test_a_column_named_by_a_number_is_suggested():
     with pytest.raises(InputError, match=r"got 0 \(did you mean '0'\?\)"):
-        checks.series(pd.DataFrame(np.column_stack([ORDER, ROWS])), 0)
-    assert checks.series(pd.DataFrame(np.column_stack([ORDER, ROWS])), "0").names == ("1",)
+        check_series(pd.DataFrame(np.column_stack([ORDER, ROWS])), 0)
+    assert check_series(pd.DataFrame(np.column_stack([ORDER, ROWS])), "0").names == ("1",)
 
 
 def test_a_series_of_nothing_but_its_clock_is_refused():
     with pytest.raises(InputError, match="series has no column but 't', which is its time"):
-        checks.series(pd.DataFrame({"t": ORDER}), "t")
+        check_series(pd.DataFrame({"t": ORDER}), "t")
 
 
 @pytest.mark.hostile(37)
 def test_repeated_times_are_warned_of_with_the_first_row():
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(39\); samples are taken in the order given"):
-        found = checks.series(ROWS, np.where(ORDER == 40, 39, ORDER))
+        found = check_series(ROWS, np.where(ORDER == 40, 39, ORDER))
     assert any("row 40" in note for note in found.notes)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 29 times more"):
-        checks.series(ROWS, ORDER // 2)
+        check_series(ROWS, ORDER // 2)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and once more"):
-        checks.series(ROWS, np.maximum(ORDER, 2) - 2)
+        check_series(ROWS, np.maximum(ORDER, 2) - 2)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(2024-01-01 00:00:39\+01:00\);"):
-        checks.series(ROWS, IN_ZONE[np.where(ORDER == 40, 39, ORDER)])
+        check_series(ROWS, IN_ZONE[np.where(ORDER == 40, 39, ORDER)])
 
 
 @pytest.mark.hostile(37)
@@ -256,19 +257,19 @@ def test_irregular_times_are_noted_with_the_first_row():
 
 
 def test_irregular_dates_are_noted_in_seconds_and_their_zone():
-    (note,) = checks.series(ROWS, [*IN_ZONE[:30], *(IN_ZONE[30:] + pd.Timedelta("1h"))]).notes
+    (note,) = check_series(ROWS, [*IN_ZONE[:30], *(IN_ZONE[30:] + pd.Timedelta("1h"))]).notes
     assert "from 1 to 3601 about 1 s, first odd one at row 30 (2024-01-01 01:00:30+01:00)" in note
 
 
 def test_a_gap_in_unix_time_is_irregular():
-    (note,) = checks.series(ROWS, 1.7e9 + ORDER / 100 + (ORDER > 20)).notes
+    (note,) = check_series(ROWS, 1.7e9 + ORDER / 100 + (ORDER > 20)).notes
     assert "first odd one at row 21" in note
 
 
 def test_jitter_and_rounding_of_a_clock_are_not_irregular():
     jitter = np.random.default_rng(0).uniform(-0.1, 0.1, T)
-    assert checks.series(ROWS, ORDER + jitter).notes == ()
-    assert checks.series(ROWS, 1.7e9 + ORDER / 3).notes == ()
+    assert check_series(ROWS, ORDER + jitter).notes == ()
+    assert check_series(ROWS, 1.7e9 + ORDER / 3).notes == ()
 
 
 def test_a_clock_that_stands_still_runs_no_duration():
@@ -280,7 +281,7 @@ def test_a_clock_that_stands_still_runs_no_duration():
 
 
 def test_one_sample_with_a_clock():
-    assert checks.series([1.0], [5.0]).step == 0.0
+    assert check_series([1.0], [5.0]).step == 0.0
 
 
 # --- the columns
@@ -323,13 +324,13 @@ def test_a_series_that_cannot_be_used_is_refused(data, words):
 def test_a_series_much_wider_than_long_is_asked_about(shape, count):
     words = f"series has {count} and {shape[1]} columns, each row a sample; if rows and columns are swapped"
     with pytest.warns(DensDiffWarning, match=words):
-        found = checks.series(np.zeros(shape))
+        found = check_series(np.zeros(shape))
     assert any(words in note for note in found.notes)
 
 
 @pytest.mark.parametrize("shape", [(3, 30), (49, 490), (50, 5000), (1, 1)])
 def test_a_series_of_a_usual_shape_is_not_asked_about(shape):
-    assert checks.series(np.zeros(shape)).notes == ()
+    assert check_series(np.zeros(shape)).notes == ()
 
 
 def test_the_question_of_a_swap_reaches_the_result():
@@ -340,19 +341,19 @@ def test_the_question_of_a_swap_reaches_the_result():
 
 def test_a_clock_for_the_columns_is_taken_for_a_swap():
     with pytest.raises(InputError, match="60 values, but series has 2 samples; are its rows and columns swapped"):
-        checks.series(np.zeros((2, T)), ORDER)
+        check_series(np.zeros((2, T)), ORDER)
 
 
 def test_names_with_control_characters_are_shown_harmlessly():
     with pytest.raises(InputError) as caught:
-        checks.series(pd.DataFrame({"a\x1b[31m\n": np.where(ORDER == 3, np.nan, ROWS)}))
+        check_series(pd.DataFrame({"a\x1b[31m\n": np.where(ORDER == 3, np.nan, ROWS)}))
     assert str(caught.value).isprintable()
 
 
 @pytest.mark.hostile(20)
 def test_integers_beyond_floats_are_warned_of():
     with pytest.warns(DensDiffWarning, match="precision lost in column"):
-        found = checks.series(2**60 + ORDER)
+        found = check_series(2**60 + ORDER)
     assert any("2\\*\\*53" in note or "2**53" in note for note in found.notes)
 
 
@@ -376,7 +377,7 @@ def test_integers_beyond_floats_are_warned_of():
     ],
 )
 def test_a_window_is_samples_or_a_duration(value, step, samples):
-    assert checks.window(value, step) == samples
+    assert check_window(value, step) == samples
 
 
 @pytest.mark.parametrize(
@@ -404,7 +405,7 @@ def test_a_window_is_samples_or_a_duration(value, step, samples):
 )
 def test_a_window_of_another_kind_is_refused(value, step, words):
     with pytest.raises(InputError, match=words):
-        checks.window(value, step)
+        check_window(value, step)
 
 
 def test_a_duration_means_the_same_for_seconds_and_dates():
@@ -478,7 +479,7 @@ def test_features_of_many_blocks_are_those_of_one(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(300, 2))
     model = dd.LSDD(solver="centers", n_centers=20)
     whole = series_features(rows, 2, model, 0).values
-    monkeypatch.setattr("densdiff.estimators.series._BLOCK", 37)
+    monkeypatch.setattr("densdiff.series.features._BLOCK", 37)
     np.testing.assert_allclose(series_features(rows, 2, model, 0).values, whole, rtol=1e-9, atol=1e-12)
 
 

@@ -5,13 +5,13 @@ import pytest
 from scipy.integrate import quad
 
 import densdiff as dd
+from densdiff.core import fourier
 from densdiff.core import grid as grids
-from densdiff.core import spectral
 from densdiff.core.selection import draw_folds
 from densdiff.errors import NumericalError
-from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
-from densdiff.estimators.spectral import SpectralSolver
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.solvers.prepared import Sample
+from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
 
 SIDES = {"difference": DIFFERENCE, "p": DENSITY_X, "q": DENSITY_Y}
@@ -71,7 +71,7 @@ def test_spreading_keeps_first_moments(d):
 
 def test_a_grid_is_padded_for_the_widest_sigma():
     *_, axes, grid = finest_grid(1)
-    found = spectral.transform(grid, axes, np.array([2.0, 1.0]), 0.1)
+    found = fourier.transform(grid, axes, np.array([2.0, 1.0]), 0.1)
     assert found.pad == grids.reach(2.0, 0.1, grids.WRAP_TOLERANCE[1])
     period = 2 * np.pi / found.frequencies[0][1]
     assert period >= grid.counts.shape[1] * grid.spacing + found.pad
@@ -80,12 +80,12 @@ def test_a_grid_is_padded_for_the_widest_sigma():
 @pytest.mark.parametrize(("d", "bytes_of_one"), [(1, 16), (2, 16), (3, 8)])
 def test_transforms_of_three_columns_take_half_the_memory(d, bytes_of_one):
     *_, axes, grid = finest_grid(d, spacing=0.5)
-    assert spectral.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
+    assert fourier.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
 
 
 def test_every_frequency_of_a_leading_axis_has_its_opposite():
     *_, axes, grid = finest_grid(2)
-    leading, last = spectral.transform(grid, axes, np.array([1.0]), 0.1).frequencies
+    leading, last = fourier.transform(grid, axes, np.array([1.0]), 0.1).frequencies
     np.testing.assert_allclose(np.sort(leading), np.sort(-leading))
     assert (last >= 0).all()
 
@@ -114,7 +114,7 @@ def test_transform_equals_the_sum_of_waves(d, twice_coarser):
     rows, omega, labels, axes, grid = finest_grid(d, spacing=0.25 * sigma if not twice_coarser else 0.0625)
     for _ in range(2 * twice_coarser):
         grid = grids.coarsen(grid)
-    of = spectral.transform(grid, axes, np.array([sigma]), lam)
+    of = fourier.transform(grid, axes, np.array([sigma]), lam)
     places = grids.places_of(rows.T, axes)
     box = np.stack(np.meshgrid(*of.frequencies, indexing="ij"), axis=-1).reshape(-1, d)
     waves = omega[:, None] * np.exp(-1j * (places - of.origin) @ box.T)  # (50, m)
@@ -138,9 +138,9 @@ def test_own_power_equals_the_power_of_every_single_row(d):
     for i in range(12):
         one = slice(i, i + 1)
         alone[i] = grids.spread(rows[one], omega[one], np.zeros(1, dtype=int), 1, axes, grid.spacing)[0][0]
-    of = spectral.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
+    of = fourier.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
     expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
-    found = spectral.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
+    found = fourier.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
     np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision
 
 
@@ -305,7 +305,7 @@ def test_heavy_tails_are_finite_and_rows_left_out_are_counted(d):
 
 def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
     monkeypatch.setitem(grids._MOST_CELLS, 1, 40_000)
-    monkeypatch.setattr("densdiff.estimators.spectral._MOST_OUTSIDE", 1.0)
+    monkeypatch.setattr("densdiff.solvers.spectral._MOST_OUTSIDE", 1.0)
     random = np.random.default_rng(5)
     x, y = (random.normal(size=(300, 1)) + shift for shift in (0.0, 0.5))
     x[:3] = [[1e4], [-1e4], [2e4]]

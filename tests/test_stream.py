@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
-from densdiff.core import selection, stream
-from densdiff.core.stream import Records, SlidingSum, run_length_threshold, simulated_records
-from densdiff.estimators.stream import StreamModel
+from densdiff.core import selection, sliding_window
+from densdiff.core.sliding_window import Records, SlidingSum, run_length_threshold, simulated_records
+from densdiff.series.stream import StreamModel
 
 EPS = np.finfo(float).eps
 FEATURES = np.random.default_rng(0).normal(size=(300, 2)) ** 2
@@ -147,7 +147,7 @@ def simulated_by_hand(features, window, length, streams, seed, per_chunk):
 @pytest.mark.parametrize("per_chunk", [1, 3, 10])
 def test_simulated_records_are_those_of_plain_means(per_chunk, monkeypatch):
     window, length, streams = 5, 40, 10
-    monkeypatch.setattr(stream, "_CHUNK", per_chunk * max(len(FEATURES), (length + window) * FEATURES.shape[1]))
+    monkeypatch.setattr(sliding_window, "_CHUNK", per_chunk * max(len(FEATURES), (length + window) * FEATURES.shape[1]))
     found = simulated_records(FEATURES, window, length, streams, np.random.default_rng(1))
     scores = simulated_by_hand(FEATURES, window, length, streams, 1, per_chunk)
     # single precision: sums of 44 rows of features up to 12, gaps of the order of 1; ties may fall either way
@@ -201,12 +201,12 @@ def test_a_longer_run_has_a_higher_threshold():
 def test_run_length_counts_from_the_first_row(monkeypatch):
     asked = []
     monkeypatch.setattr(Records, "threshold", lambda self, run: asked.append((run, self.length)) or 1.0)
-    assert run_length_threshold(FEATURES, 30, 60, np.random.default_rng(0)) == (1.0 + stream._TIES, False)
+    assert run_length_threshold(FEATURES, 30, 60, np.random.default_rng(0)) == (1.0 + sliding_window._TIES, False)
     assert asked == [(31, 4 * 31)]  # the first score comes with row 30
 
 
 def test_a_threshold_is_just_above_the_height_that_was_simulated():
-    heights = simulated_records(FEATURES, 5, 4 * 26, stream.STREAMS, np.random.default_rng(0)).height
+    heights = simulated_records(FEATURES, 5, 4 * 26, sliding_window.STREAMS, np.random.default_rng(0)).height
     threshold, _ = run_length_threshold(FEATURES, 5, 30, np.random.default_rng(0))
     below = heights[heights < threshold].max()  # a tie of it, in double precision, must be no alarm
     assert below * (1 + 2**-22) < threshold < below * (1 + 1e-4)
@@ -215,7 +215,7 @@ def test_a_threshold_is_just_above_the_height_that_was_simulated():
 def test_a_threshold_beyond_the_simulation_is_near_the_simulated_one(monkeypatch):
     features, ratios = np.random.default_rng(5).normal(size=(1000, 3)), []
     simulated = [run_length_threshold(features, 10, 1000, np.random.default_rng(seed)) for seed in range(3)]
-    monkeypatch.setattr(stream, "MOST_STEPS", 120 * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", 120 * sliding_window.STREAMS * sliding_window.REACH)
     for seed, (threshold, beyond) in enumerate(simulated):
         found, extrapolated = run_length_threshold(features, 10, 1000, np.random.default_rng(seed + 10))
         assert (beyond, extrapolated) == (False, True)
@@ -228,15 +228,15 @@ def test_a_threshold_beyond_the_simulation_is_near_the_simulated_one(monkeypatch
 def test_heights_that_bend_are_continued_along_their_line(monkeypatch):
     heights = {7.5: 1.0, 15.0: 3.0, 30.0: 4.0, 60.0: 4.5}
     monkeypatch.setattr(Records, "threshold", lambda self, run: heights[run])
-    monkeypatch.setattr(stream, "MOST_STEPS", 60 * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", 60 * sliding_window.STREAMS * sliding_window.REACH)
     found, _ = run_length_threshold(np.zeros((20, 1)), 10, 240 + 9, np.random.default_rng(0))
     # a straight line through the four rises by 1.15 when runs double, and is at 3.125 + 1.5 * 1.15 at the last
-    assert found == pytest.approx((4.85 + 2 * 1.15) * (1 + stream._TIES))
+    assert found == pytest.approx((4.85 + 2 * 1.15) * (1 + sliding_window._TIES))
 
 
 def test_the_last_run_length_that_is_simulated_is_not_extrapolated(monkeypatch):
     features = np.random.default_rng(5).normal(size=(1000, 3))
-    monkeypatch.setattr(stream, "MOST_STEPS", 120 * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", 120 * sliding_window.STREAMS * sliding_window.REACH)
     found = [run_length_threshold(features, 10, run, np.random.default_rng(0)) for run in (129, 130)]
     assert [beyond for _, beyond in found] == [False, True]
     assert found[1][0] == pytest.approx(found[0][0], rel=0.05)  # the line is one through four simulated heights
@@ -257,7 +257,7 @@ CONTINUED = {
 @pytest.mark.parametrize("seed", range(5))
 def test_thresholds_beyond_the_simulation_rise_from_the_last_simulated_one(kind, seed, monkeypatch):
     features, most, window = CONTINUED[kind], 60, 10
-    monkeypatch.setattr(stream, "MOST_STEPS", most * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", most * sliding_window.STREAMS * sliding_window.REACH)
     last = most + window - 1
     runs = [last, last + 1e-6, last + 1, 2 * last, 1e4, 1e8, 1e12]
     found = [run_length_threshold(features, window, run, np.random.default_rng(seed)) for run in runs]
@@ -265,15 +265,15 @@ def test_thresholds_beyond_the_simulation_rise_from_the_last_simulated_one(kind,
     assert beyond.tolist() == [False] + [True] * 6
     assert (np.diff(thresholds) >= 0).all()
     random = np.random.default_rng(seed)
-    records = simulated_records(features, window, stream.REACH * most, stream.STREAMS, random)
+    records = simulated_records(features, window, sliding_window.REACH * most, sliding_window.STREAMS, random)
     heights = [records.threshold(most / part) for part in (8, 4, 2, 1)]
-    floor = max(heights[-1], stream._ordinary(features, window, random))
-    assert (thresholds >= floor * (1 + stream._TIES)).all()
+    floor = max(heights[-1], sliding_window._ordinary(features, window, random))
+    assert (thresholds >= floor * (1 + sliding_window._TIES)).all()
     if len(set(heights)) > 1:  # otherwise nothing says how fast to rise
         assert (np.diff(thresholds[1:]) > 0).all()
         decade = np.diff(thresholds)[-1] / 4  # steps grow by 1e4
         slope = np.polyfit(np.log10([most / 8, most / 4, most / 2, most]), heights, 1)[0]
-        assert decade == pytest.approx(slope * (1 + stream._TIES), rel=1e-6)
+        assert decade == pytest.approx(slope * (1 + sliding_window._TIES), rel=1e-6)
 
 
 def test_what_is_ordinary_beside_a_rare_value_is_no_alarm_at_any_run_length(monkeypatch):
@@ -281,11 +281,11 @@ def test_what_is_ordinary_beside_a_rare_value_is_no_alarm_at_any_run_length(monk
     features, window = np.zeros((50, 1)), 10
     features[0] = 1.0
     monkeypatch.setattr(Records, "threshold", lambda self, run: 0.0)
-    monkeypatch.setattr(stream, "MOST_STEPS", 60 * stream.STREAMS * stream.REACH)
+    monkeypatch.setattr(sliding_window, "MOST_STEPS", 60 * sliding_window.STREAMS * sliding_window.REACH)
     calm = features.mean() ** 2  # of a window without it
     for run in (40, 69, 70, 1e6):
         threshold, _ = run_length_threshold(features, window, run, np.random.default_rng(0))
-        assert threshold == pytest.approx(calm * (1 + stream._TIES), rel=1e-12)
+        assert threshold == pytest.approx(calm * (1 + sliding_window._TIES), rel=1e-12)
         assert threshold > calm
 
 

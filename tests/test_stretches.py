@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.engines.clusters import DaskSource
-from densdiff.engines.sources import BlockSource
-from densdiff.engines.stretches import stretches
-from densdiff.questions import class_balance
+from densdiff.balance import class_balance
+from densdiff.data.stretches import stretches
+from densdiff.sources.blocks import BlockSource
+from densdiff.sources.clusters import DaskSource
 from tests.large import Blocks, cuts
 
 da, df = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densdiff.checks.summaries import Reading, Summary, kind_of_source, reading
 from densdiff.core.selection import dealt
+from densdiff.data.summary import Reading, Summary, kind_of_source, reading
 from tests.large import Blocks, cuts
 
 numbers = st.one_of(

@@ -6,8 +6,8 @@ from threading import Event, get_ident
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from densdiff.core import threads
-from densdiff.core.threads import on_one_thread, one_thread
+from densdiff import threads
+from densdiff.threads import on_one_thread, one_thread
 
 
 def blas():

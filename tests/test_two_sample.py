@@ -15,17 +15,17 @@ from scipy.stats import chi2
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import densdiff as dd
-from densdiff import checks
-from densdiff.core import pairs, resample
+from densdiff.core import radial, resample
 from densdiff.core.kernel import radius
 from densdiff.core.selection import draw_folds
-from densdiff.estimators import refitting, statistics, testing
-from densdiff.estimators.centers import CenterKernel
+from densdiff.data.pair import pair as memory_pair
 from densdiff.estimators.kde import GaussianOverlap
-from densdiff.estimators.prepared import prepare
-from densdiff.estimators.solver import FilterKernel
-from densdiff.estimators.statistics import CellStatistics, CenterStatistics, KernelStatistics
-from densdiff.questions.two_sample import pair_test
+from densdiff.solvers.base import FilterKernel
+from densdiff.solvers.centers import CenterKernel
+from densdiff.solvers.prepared import prepare
+from densdiff.testing import plan, refit, statistics
+from densdiff.testing.statistics import CellStatistics, CenterStatistics, KernelStatistics
+from densdiff.testing.two_sample import pair_test
 from tests import oracle
 
 TUNINGS = ("aggregate", "pooled", "refit")
@@ -48,13 +48,13 @@ def random_labels(random, n, m, count):
 
 
 def prepared(x, y, folds=5, standardize=True):
-    return prepare(checks.pair(x, y), standardize=standardize, folds=folds, random_state=0)
+    return prepare(memory_pair(x, y), standardize=standardize, folds=folds, random_state=0)
 
 
 def case_of(model, x, y, tuning, count=99):
     """The prepared samples and what `two_sample_test` makes of them before any relabelling."""
     data = prepared(x, y, model.folds)
-    return data, testing.tested(model, data, tuning, count, by_rows=False)
+    return data, plan.tested(model, data, tuning, count, by_rows=False)
 
 
 # --- relabellings
@@ -370,7 +370,7 @@ def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, 
         drawn.append(whole(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
     monkeypatch.setattr(resample, "permuted_counts", spied)
     found = dd.two_sample_test(x, 0.0 + y, model=model, n_permutations=1999, random_state=0)
     (counts,) = drawn
@@ -390,7 +390,7 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
         x, y = random.normal(size=(150, d)), random.normal(size=(200, d)) + 0.12
         by_rows = dd.two_sample_test(x, y, random_state=0).pvalue
         with monkeypatch.context() as patch:
-            patch.setattr(testing, "_KERNEL_WORK", 0)
+            patch.setattr(plan, "_KERNEL_WORK", 0)
             _, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate")
             assert isinstance(case.statistics, CellStatistics)
             by_cells = dd.two_sample_test(x, y, random_state=0).pvalue
@@ -398,7 +398,7 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
 
 
 def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
-    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
     random = np.random.default_rng(0)
     x, y = (random.normal(size=(200, 2)) for _ in range(2))
     far = random.standard_cauchy((4000, 2))  # cells that reach so far are wider than what is to be seen in them
@@ -413,7 +413,7 @@ def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
     assert solver(x, y, model=dd.LSDD(solver="pairs")) == "pairs"
     assert solver(x, y, blocks=np.arange(400) % 10) == "centers"  # rows of a block are relabelled among themselves
     assert solver(random.normal(size=(200, 3)), random.normal(size=(200, 3))) == "centers"
-    model, pair = dd.LSDD(random_state=0), checks.pair(x, y)
+    model, pair = dd.LSDD(random_state=0), memory_pair(x, y)
     assert pair_test(model, pair, 19, low_order=True).solver == "centers"
 
 
@@ -849,7 +849,7 @@ def test_result_is_plain_frozen_data_with_a_receipt(draw, model, tuning):
 def test_folds_belong_to_positions():
     fold_x, fold_y = np.array([1, 0, 2, 0]), np.array([2, 1, 0])
     labels = np.array([[True] * 4 + [False] * 3, [False, True, False, True, True, False, True]])
-    found = refitting.folds_of(labels, fold_x, fold_y)
+    found = refit.folds_of(labels, fold_x, fold_y)
     for row, folds in zip(labels, found, strict=True):
         seen_x = seen_y = 0
         for is_x, fold in zip(row, folds, strict=True):
@@ -883,7 +883,7 @@ def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
         assert model == pytest.approx(models[int(np.argmin(table))])
         assert value == pytest.approx(oracle.filter_estimates(*parts, *model)["regularization_corrected"], rel=1e-9)
         kernel = KernelStatistics(rows, [model], FilterKernel(d))
-        assert value == pytest.approx(kernel.of(row[None])[0, 0] * np.exp(-pairs.log_scale(model[0], d)), rel=1e-9)
+        assert value == pytest.approx(kernel.of(row[None])[0, 0] * np.exp(-radial.log_scale(model[0], d)), rel=1e-9)
     assert len({tuple(model) for model in chosen}) > 1  # relabellings do choose for themselves
 
 
@@ -1030,7 +1030,7 @@ def test_where_no_limit_is_known_it_is_refused(draw):
 def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatch):
     x, y = draw(31)
     assert dd.two_sample_test(x, y, n_permutations=99, random_state=0).null == "permutation"
-    monkeypatch.setattr(testing, "_MOST_WORK", 1.0)
+    monkeypatch.setattr(plan, "_MOST_WORK", 1.0)
     for model in MODELS.values():
         assert dd.two_sample_test(x, y, model=model, n_permutations=99).null == "asymptotic"
     assert dd.two_sample_test(x, y, null="permutation", n_permutations=99).null == "permutation"
@@ -1040,7 +1040,7 @@ def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatc
 
 def test_the_limit_asked_for_is_given_for_one_column_of_many_rows(draw, monkeypatch):
     """Cells are a way to permute faster; they must not take away a null that the user asks for."""
-    monkeypatch.setattr(testing, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
     x, y = draw(32, 60, 50, 1)
     assert dd.two_sample_test(x, y, null="asymptotic", n_permutations=99, random_state=0).null == "asymptotic"
 
@@ -1069,7 +1069,7 @@ def test_kliep_finds_a_shift_with_every_tuning(draw, tuning):
 
 
 def test_refitting_more_rows_than_pair_distances_fit_is_refused(draw, monkeypatch):
-    monkeypatch.setattr(testing, "_REFIT_ROWS", 50)
+    monkeypatch.setattr(plan, "_REFIT_ROWS", 50)
     with pytest.raises(
         dd.InputError, match=r"tuning='refit' of 67 rows needs their pair distances in memory, at most 50"
     ):

@@ -15,15 +15,15 @@ from scipy.special import ndtri
 from sklearn.base import clone
 
 import densdiff as dd
+from densdiff.core import noise as core
 from densdiff.core import selection
-from densdiff.core import uncertainty as core
 from densdiff.core.scaling import pooled_scaling
-from densdiff.estimators import uncertainty
-from densdiff.estimators.centers import CentersSolver
-from densdiff.estimators.pairs import PairsSolver
-from densdiff.estimators.prepared import Sample
-from densdiff.estimators.solver import DENSITY_X, DIFFERENCE
-from densdiff.estimators.spectral import SpectralSolver
+from densdiff.solvers import uncertainty
+from densdiff.solvers.base import DENSITY_X, DIFFERENCE
+from densdiff.solvers.centers import CentersSolver
+from densdiff.solvers.pairs import PairsSolver
+from densdiff.solvers.prepared import Sample
+from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
 from tests.solvers import EXACT, SOLVERS, columns, each_solver
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.core import kernel, kliep, selection
-from densdiff.estimators.centers import CenterKernel
-from densdiff.estimators.series import series_features, subsequences
-from densdiff.estimators.windows import CENTERS, FOLDS, kde_scores, kliep_scores, lsdd_scores
+from densdiff.core import density_ratio, kernel, selection
+from densdiff.series.features import series_features, subsequences
+from densdiff.series.windows import CENTERS, FOLDS, kde_scores, kliep_scores, lsdd_scores
+from densdiff.solvers.centers import CenterKernel
 
 seeds = st.integers(0, 10_000)
 
@@ -60,7 +60,7 @@ def test_lsdd_scores_choose_the_model_that_a_search_by_hand_does(lams):
         for sigma in sigmas:
             grid = lams
             if grid is None:
-                from densdiff.estimators.centers import LAM_GRID
+                from densdiff.solvers.centers import LAM_GRID
 
                 grid = LAM_GRID * of.mean_row_sum(sigma)
             psi, scale = of.plain(sigma, rows), (np.pi * sigma**2) ** (rows.shape[1] / 2)
@@ -107,9 +107,9 @@ def test_kliep_scores_are_divergences_of_single_fits():
         first, second = np.zeros((2, 2 * window, 1))
         first[:window], second[window:] = 1 / window, 1 / window
         start = np.full((len(centers), 1), 1 / len(centers))
-        alpha, _ = kliep.solve(both, first, second, start, 1e-7, 5000)
+        alpha, _ = density_ratio.solve(both, first, second, start, 1e-7, 5000)
         expected = np.log(x @ alpha[:, 0]).mean()
-        np.testing.assert_allclose(found[t], expected, atol=2 * kliep.FOLD_GAP)
+        np.testing.assert_allclose(found[t], expected, atol=2 * density_ratio.FOLD_GAP)
 
 
 def test_series_features_keep_the_distance_of_window_means():

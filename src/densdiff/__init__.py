@@ -9,6 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from densdiff import datasets, metrics, plots
+    from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
+    from densdiff.comparing.compare import (
+        ColumnDifference,
+        Comparison,
+        MissingDifference,
+        PairDifference,
+        RegionDifference,
+        compare,
+    )
+    from densdiff.distance.l2 import l2_distance
     from densdiff.errors import (
         DensDiffError,
         DensDiffWarning,
@@ -17,25 +27,15 @@ if TYPE_CHECKING:
         NotFittedError,
         NumericalError,
     )
-    from densdiff.estimators.classifier import LeastSquaresClassifier
     from densdiff.estimators.kde import KDEDifference
     from densdiff.estimators.kliep import KLIEP
+    from densdiff.estimators.least_squares import LeastSquaresClassifier
     from densdiff.estimators.lsdd import LSDD
-    from densdiff.estimators.results import VERSION as __version__
     from densdiff.estimators.results import Band, DistanceResult
-    from densdiff.questions.changes import ChangesResult, detect_changes
-    from densdiff.questions.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
-    from densdiff.questions.compare import (
-        ColumnDifference,
-        Comparison,
-        MissingDifference,
-        PairDifference,
-        RegionDifference,
-        compare,
-    )
-    from densdiff.questions.distance import l2_distance
-    from densdiff.questions.monitor import ChangeMonitor, MonitorStep
-    from densdiff.questions.two_sample import TwoSampleResult, two_sample_test
+    from densdiff.results import VERSION as __version__
+    from densdiff.series.detect import ChangesResult, detect_changes
+    from densdiff.series.monitor import ChangeMonitor, MonitorStep
+    from densdiff.testing.two_sample import TwoSampleResult, two_sample_test
 
 __all__ = [
     "KLIEP",
@@ -78,23 +78,23 @@ _HOME = {
     "KDEDifference": "estimators.kde",
     "Band": "estimators.results",
     "DistanceResult": "estimators.results",
-    "ClassBalance": "questions.class_balance",
-    "ClassBalanceResult": "questions.class_balance",
-    "PriorShiftClassifier": "questions.class_balance",
-    "LeastSquaresClassifier": "estimators.classifier",
-    "l2_distance": "questions.distance",
-    "TwoSampleResult": "questions.two_sample",
-    "two_sample_test": "questions.two_sample",
-    "ColumnDifference": "questions.compare",
-    "Comparison": "questions.compare",
-    "MissingDifference": "questions.compare",
-    "PairDifference": "questions.compare",
-    "RegionDifference": "questions.compare",
-    "compare": "questions.compare",
-    "ChangesResult": "questions.changes",
-    "detect_changes": "questions.changes",
-    "ChangeMonitor": "questions.monitor",
-    "MonitorStep": "questions.monitor",
+    "ClassBalance": "balance.class_balance",
+    "ClassBalanceResult": "balance.class_balance",
+    "PriorShiftClassifier": "balance.class_balance",
+    "LeastSquaresClassifier": "estimators.least_squares",
+    "l2_distance": "distance.l2",
+    "TwoSampleResult": "testing.two_sample",
+    "two_sample_test": "testing.two_sample",
+    "ColumnDifference": "comparing.compare",
+    "Comparison": "comparing.compare",
+    "MissingDifference": "comparing.compare",
+    "PairDifference": "comparing.compare",
+    "RegionDifference": "comparing.compare",
+    "compare": "comparing.compare",
+    "ChangesResult": "series.detect",
+    "detect_changes": "series.detect",
+    "ChangeMonitor": "series.monitor",
+    "MonitorStep": "series.monitor",
     "datasets": "",
     "metrics": "",
     "plots": "",
@@ -103,7 +103,7 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        value: Any = import_module("densdiff.estimators.results").VERSION
+        value: Any = import_module("densdiff.results").VERSION
     elif name not in __all__:
         raise AttributeError(f"module 'densdiff' has no attribute {name!r}")
     elif _HOME.get(name) == "":

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.signal import lfilter
 
 import densdiff as dd
-from densdiff.core import changes as scan
-from densdiff.estimators.series import CENTERS, series_features
+from densdiff.core import contrasts as scan
+from densdiff.series.features import CENTERS, series_features
 from tests.calibration.parallel import gathered, tabulated
 
 ALPHA = 0.05

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 import densdiff as dd
-from densdiff.core.stream import REACH, STREAMS, Records
+from densdiff.core.sliding_window import REACH, STREAMS, Records
 from tests.calibration.parallel import gathered, tabulated
 
 OFF = 0.15  # of the run length that was asked for

@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 import sklearn
 
-from densdiff import ChangeMonitor, checks, files
+from densdiff import ChangeMonitor
 from densdiff.cli import inputs, stream
+from densdiff.data.compared import compared as memory_tables
+from densdiff.data.pair import check_sample
 from densdiff.errors import DensDiffError, DensDiffWarning
-from densdiff.files import blocks
+from densdiff.io import blocks, files
 from tests.fuzz import corpus
 
 MEMORY = 16  # MiB of working memory
@@ -21,13 +23,13 @@ LONGEST = 2000  # characters of a message, which may quote two paths and some na
 
 def reader(path):
     """A file read whole, and its rows taken as a sample."""
-    checks.sample(files.table(path), "B")
+    check_sample(files.table(path), "B")
 
 
 def tables(path):
     """The same with words and gaps, as two tables to compare."""
     found = files.table(path)
-    checks.compared(found, found, None, "level", ("A", "B"))
+    memory_tables(found, found, None, "level", ("A", "B"))
 
 
 def block_reader(path):

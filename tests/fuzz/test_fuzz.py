@@ -5,7 +5,8 @@ import shutil
 import numpy as np
 import pytest
 
-from densdiff import ChangeMonitor, InputError, files
+from densdiff import ChangeMonitor, InputError
+from densdiff.io import files
 from tests.fuzz import corpus, mutations, targets
 
 MUTATIONS = 40  # of each target

@@ -33,7 +33,6 @@ from densdiff.cli.inputs import (
     split,
     working,
 )
-from densdiff.cli.reproduce import paper
 
 SCHEMA = 1  # of what --json prints
 
@@ -193,16 +192,17 @@ def balance(
       densdiff balance labelled.csv unlabelled.csv --label diagnosis
       densdiff balance train.parquet new.parquet --label y --columns age,dose --json
     """
-    from densdiff import ClassBalance, checks
+    from densdiff import ClassBalance, messages
+    from densdiff.data import parameters
 
     refuse_twice(train, new)
     refuse_unwritable(report, train, new)
-    level = 1 - checks.fraction(alpha, "alpha")
+    level = 1 - parameters.fraction(alpha, "alpha")
     how = layout(columns, sep, decimal, no_header).without(label)
     with working("Reading ..."):
         rows, labels = split(how.read(train, [label]), label)
         fresh = how.of_others(new, label)
-    named(X=train, X_new=new, y=f"column {checks.shown(label)} of {called(train)}")
+    named(X=train, X_new=new, y=f"column {messages.shown(label)} of {called(train)}")
     with working("Estimating ..."):
         found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)
     _tell(found, "balance", as_json, report, f"Class balance of {called(new)}")
@@ -282,9 +282,6 @@ def demo(
         f"{100 * tables.share_a:g} % -> {100 * tables.share_b:g} %; {first} and {second}: "
         f"correlation 0 -> {tables.correlation:g}"
     )
-
-
-app.command()(paper)
 
 
 def _tell(result: Any, command: str, as_json: bool, report: Path | None, title: str | None = None) -> None:

@@ -23,7 +23,7 @@ class Layout:
 
     def spread(self, path: Path) -> Any:
         """The columns asked for of Parquet files, for the workers of a cluster to read."""
-        from densdiff.engines.clusters import lazy_parquet
+        from densdiff.sources.clusters import lazy_parquet
 
         return lazy_parquet(path, self.columns)
 
@@ -34,9 +34,10 @@ class Layout:
         """
         import numpy as np
 
-        from densdiff import checks, files
+        from densdiff import messages
         from densdiff.errors import InputError
-        from densdiff.files.blocks import opened
+        from densdiff.io import files
+        from densdiff.io.blocks import opened
 
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
         nameless = path.suffix.lower() == ".npy" and own is None and also
@@ -47,12 +48,14 @@ class Layout:
             table = dict(zip(own or [f"x{j}" for j in range(rows.shape[1])], rows.T, strict=True))
         for name in also:
             if name not in (known := names_of(table)):
-                raise InputError(f"{called(path)} has no column {checks.shown(name)}; it has {checks.listed(known)}")
+                raise InputError(
+                    f"{called(path)} has no column {messages.shown(name)}; it has {messages.listed(known)}"
+                )
         return table
 
     def of_others(self, path: Path, name: str) -> Any:
         """A table, a large one in blocks, without one of its columns if it has that."""
-        from densdiff.files.blocks import FileBlocks
+        from densdiff.io.blocks import FileBlocks
 
         found = self.read(path, in_blocks=True)
         if name not in (known := names_of(found)):
@@ -76,14 +79,14 @@ def cluster(address: str | None) -> Any:
     """A connection to a Dask scheduler, if one is given."""
     if address is None:
         return nullcontext()
-    from densdiff.engines.clusters import connected
+    from densdiff.sources.clusters import connected
 
     return connected(address)
 
 
 def beginning(table: Any) -> Any:
     """The first block of a large file; a table as it is."""
-    from densdiff.files.blocks import FileBlocks
+    from densdiff.io.blocks import FileBlocks
 
     return next(iter(table), {}) if isinstance(table, FileBlocks) else table
 
@@ -103,18 +106,18 @@ def split(table: Any, name: str) -> tuple[Any, Any]:
 
 def called(path: Path) -> str:
     """A file in a message."""
-    from densdiff import checks
+    from densdiff import messages
 
-    return "standard input" if str(path) == "-" else checks.bare(path.name or str(path))
+    return "standard input" if str(path) == "-" else messages.bare(path.name or str(path))
 
 
 def named(**inputs: Path | str) -> None:
     """Let messages call an input by its file, or as given, not by the name of an argument of the library."""
-    from densdiff import checks
+    from densdiff import messages
 
     names = {name: called(of) if isinstance(of, Path) else of for name, of in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
-        names = {name: checks.bare(str(of)) if isinstance(of, Path) else of for name, of in inputs.items()}
+        names = {name: messages.bare(str(of)) if isinstance(of, Path) else of for name, of in inputs.items()}
     plain = r"(?<![\w-])(?<!\bthe )(?<!\ba ){}\b(?! (?:column|row|value|of \d))"
     call_them({plain.format(name): file for name, file in names.items()})
 
@@ -129,34 +132,35 @@ def refuse_twice(*paths: Path) -> None:
 
 def refuse_clock(table: Any, path: Path) -> None:
     """Dates in a series are its clock, most likely."""
-    from densdiff import checks
+    from densdiff import messages
     from densdiff.errors import InputError
 
     kinds = [str(field.type) for field in getattr(beginning(table), "schema", ())]
     for name, kind in zip(names_of(table), kinds, strict=False):
         if kind.startswith(("timestamp", "date", "time")):
-            cure = f"give --time {checks.bare(name)} if it is the clock, or the other columns by --columns"
-            raise InputError(f"column {checks.shown(name)} of {called(path)} holds dates or times; {cure}")
+            cure = f"give --time {messages.bare(name)} if it is the clock, or the other columns by --columns"
+            raise InputError(f"column {messages.shown(name)} of {called(path)} holds dates or times; {cure}")
 
 
 def refuse_file(folder: Path) -> None:
     """A file cannot take a folder's place."""
-    from densdiff import checks
+    from densdiff import messages
     from densdiff.errors import InputError
 
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out must be a folder; {checks.shown(str(folder))} is a file")
+        raise InputError(f"--out must be a folder; {messages.shown(str(folder))} is a file")
 
 
 def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
-    from densdiff import checks, files
+    from densdiff import messages
     from densdiff.errors import InputError
+    from densdiff.io import files
 
     if target is None:
         return
     if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
-        raise InputError(f"{checks.shown(str(target))} is an input; write to another file")
+        raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
     with suppress(_Enough), files.written(target) as aside:
         aside.touch()
         raise _Enough

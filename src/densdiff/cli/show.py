@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from densdiff import checks
+from densdiff import messages
 from densdiff.cli.failures import harmless, was_said
 
 _MOST = 30  # rows of a table
@@ -20,7 +20,7 @@ def comparison(result: Any) -> None:
     out = _opened(result.answer)
     found = [
         [
-            checks.bare(each.name),
+            messages.bare(each.name),
             f"{each.normalized:.3g}",
             f"{each.interval[0]:.3g} to {each.interval[1]:.3g}",
             f"{each.pvalue_adjusted:.3g}",
@@ -38,7 +38,7 @@ def comparison(result: Any) -> None:
     _table(out, "Regions, shares of rows", ["rule", "A", "B", "points"], regions)
     pairs = [
         [
-            f"{checks.bare(each.first)} and {checks.bare(each.second)}",
+            f"{messages.bare(each.first)} and {messages.bare(each.second)}",
             each.measure,
             f"{each.dependence_a:.2f}",
             f"{each.dependence_b:.2f}",
@@ -46,9 +46,9 @@ def comparison(result: Any) -> None:
         for each in result.pairs
     ]
     _table(out, "Pairs whose dependence differs", ["columns", "measure", "A", "B"], pairs)
-    missing = [[checks.bare(each.name), *_shares(each), f"{each.pvalue_adjusted:.3g}"] for each in result.missing]
+    missing = [[messages.bare(each.name), *_shares(each), f"{each.pvalue_adjusted:.3g}"] for each in result.missing]
     _table(out, "Missing values", ["column", "A", "B", "p"], missing, [each.differs for each in result.missing])
-    left = [[checks.bare(name), why] for name, why in result.left_out]
+    left = [[messages.bare(name), why] for name, why in result.left_out]
     _table(out, "Left out", ["column", "why"], left)
     _closed(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
 
@@ -58,7 +58,7 @@ def changes(result: Any) -> None:
     found = len(result.changes)
     out = _opened(f"{found or 'No'} change{'s' * (found != 1)} in {result.n_x} samples")
     rows = [
-        [str(at), "" if result.times is None else checks.shown(result.times[at]), f"{p:.3g}"]
+        [str(at), "" if result.times is None else messages.shown(result.times[at]), f"{p:.3g}"]
         for at, p in zip(result.changes, result.pvalues, strict=True)
     ]
     _table(out, "Changes, first sample of each new regime", ["index", "time", "p"], rows)
@@ -72,7 +72,11 @@ def balance(result: Any) -> None:
     if result.intervals is not None:
         limits = [[f"{low:.3f} to {high:.3f}"] for low, high in result.intervals]
     rows = [
-        [harmless(str(label)) if isinstance(label, int | float) else checks.bare(str(label)), f"{share:.3f}", *between]
+        [
+            harmless(str(label)) if isinstance(label, int | float) else messages.bare(str(label)),
+            f"{share:.3f}",
+            *between,
+        ]
         for label, share, between in zip(result.classes, result.priors, limits, strict=True)
     ]
     _table(out, "Shares", ["class", "share", f"{100 * result.level:g} % interval"], rows)

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, BinaryIO
 
-from densdiff import checks
+from densdiff import messages
 from densdiff.cli.failures import emit, remark
 from densdiff.cli.inputs import Layout
 from densdiff.errors import InputError
@@ -106,7 +106,7 @@ def rows_of(stream: BinaryIO, names: Sequence[str], how: Layout) -> Iterator[tup
 def _say_extra(given: Iterable[str], names: Sequence[str]) -> None:
     """Columns that the reference does not have are left out, once said."""
     if extra := [name for name in given if name not in names]:
-        remark(f"note: left out, because the reference does not have them: {checks.listed(extra)}")
+        remark(f"note: left out, because the reference does not have them: {messages.listed(extra)}")
 
 
 def _lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
@@ -146,7 +146,7 @@ def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found := dict(pairs)) < len(pairs):
         twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-        raise InputError(f"has more than one value named {checks.listed(twice)}")
+        raise InputError(f"has more than one value named {messages.listed(twice)}")
     return found
 
 
@@ -203,10 +203,10 @@ def _separator(line: str, names: Sequence[str], header: bool) -> str:
 def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
     if lacking := [name for name in names if name not in fields]:
         hint = "give --no-header if it holds data, --sep if fields are separated otherwise"
-        has = f"it has {checks.listed(fields)}; {hint}"
-        raise InputError(f"line {line} of {_INPUT} lacks column {checks.listed(lacking)}; {has}")
+        has = f"it has {messages.listed(fields)}; {hint}"
+        raise InputError(f"line {line} of {_INPUT} lacks column {messages.listed(lacking)}; {has}")
     if twice := [name for name in names if fields.count(name) > 1]:
-        raise InputError(f"line {line} of {_INPUT} has more than one column named {checks.listed(twice)}")
+        raise InputError(f"line {line} of {_INPUT} has more than one column named {messages.listed(twice)}")
     _say_extra(fields, names)
     return [fields.index(name) for name in names]
 
@@ -220,11 +220,11 @@ def _number(field: str, name: str, line: int, decimal: str | None) -> float:
             raise ValueError
         return float(text)
     except ValueError:
-        where = f"line {line} of {_INPUT}: column {checks.shown(name)}"
+        where = f"line {line} of {_INPUT}: column {messages.shown(name)}"
         if not text:
             raise InputError(f"{where} is empty; a value is missing") from None
         hint = "; give --decimal ',' if that is a decimal comma" if "," in text and decimal is None else ""
-        raise InputError(f"{where}: {checks.shown(field)} is not a number{hint}") from None
+        raise InputError(f"{where}: {messages.shown(field)} is not a number{hint}") from None
 
 
 def start(
@@ -252,8 +252,8 @@ def start(
     }
     for option, value in given.items():
         if value is not None and value != known[option]:
-            was = checks.listed(found.names_) if option == "--columns" else f"{known[option]:g}"
+            was = messages.listed(found.names_) if option == "--columns" else f"{known[option]:g}"
             cure = "leave it out, or give another --state to begin anew"
-            raise InputError(f"{option} is not that of the state {checks.shown(state.name)}, {was}; {cure}")
-    remark(f"note: resumed at row {found.n_seen_} from {checks.shown(state.name)}, which holds its own reference")
+            raise InputError(f"{option} is not that of the state {messages.shown(state.name)}, {was}; {cure}")
+    remark(f"note: resumed at row {found.n_seen_} from {messages.shown(state.name)}, which holds its own reference")
     return found

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.pairs import decay_rate
+from densdiff.core.radial import decay_rate
 from densdiff.core.scaling import FloatArray
 
 ORDER = 4  # of the splines: a row touches this many nodes in each column

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import next_fast_len, rfftn
 
+from densdiff.core.fourier import AT_ONCE, box
 from densdiff.core.grid import Axis, places_of, reach
 from densdiff.core.scaling import FloatArray
-from densdiff.core.spectral import AT_ONCE, box
 
 CountArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]

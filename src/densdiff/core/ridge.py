@@ -10,8 +10,8 @@ import numpy as np
 from scipy.linalg import lapack
 
 from densdiff.core.scaling import FloatArray
-from densdiff.core.threads import one_thread
 from densdiff.errors import NumericalError
+from densdiff.threads import one_thread
 
 
 def eigen(gram: FloatArray) -> tuple[FloatArray, FloatArray]:

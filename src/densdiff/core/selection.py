@@ -87,6 +87,16 @@ def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None
     return Folds(give(seed, n, groups), give(seed, m, groups), members)
 
 
+def stratified_folds(codes: npt.NDArray[np.intp], seed: int, folds: int) -> npt.NDArray[np.intp]:
+    """A fold for each row, dealt within each class in one random order of all rows, (n,)."""
+    order = np.random.default_rng([seed, 6]).permutation(len(codes))
+    groups = np.empty(len(codes), dtype=np.intp)
+    for code in np.unique(codes):
+        own = order[codes[order] == code]
+        groups[own] = np.arange(len(own)) % folds
+    return groups
+
+
 def split_means(sums: FloatArray, mass: FloatArray, members: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means over the training rows and over the hold-out rows of each fold, two (b, k) arrays.
 

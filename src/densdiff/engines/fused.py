@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from densdiff.core.kernel import squarings
 from densdiff.core.scaling import FloatArray
-from densdiff.core.threads import cores, in_order
 from densdiff.engines import fused_tiles
+from densdiff.threads import cores, in_order
 
 BLOCK_ROWS = 4096  # with 10 columns the packed rows and the centers stay in the second cache
 

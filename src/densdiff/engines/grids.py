@@ -10,7 +10,7 @@ from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Dealt, IntArray
-from densdiff.engines.rows import Rows, ends_of, groups_at, sent_weights, totals, weights_at
+from densdiff.data.sample import Rows, ends_of, groups_at, sent_weights, totals, weights_at
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
 

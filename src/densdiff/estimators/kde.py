@@ -5,14 +5,17 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from densdiff import checks
+from densdiff import messages
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, from_log, saturates
-from densdiff.core.threads import on_one_thread
-from densdiff.engines.blocks import evaluate, group_sums
+from densdiff.data import parameters
+from densdiff.data.pair import check_points
+from densdiff.data.pair import pair as memory_pair
+from densdiff.engines.kernel_sums import evaluate, group_sums
 from densdiff.errors import NotFittedError
-from densdiff.estimators.prepared import Prepared, Sample, prepare
 from densdiff.estimators.results import DistanceResult
+from densdiff.solvers.prepared import Prepared, Sample, prepare
+from densdiff.threads import on_one_thread
 
 LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
 
@@ -55,10 +58,10 @@ class KDEDifference(BaseEstimator):
     @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p and q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
-        grid = checks.positive_grid(self.sigma, "sigma")
-        folds = checks.whole(self.folds, "folds", 2)
-        checks.flag(self.standardize, "standardize")
-        pair = checks.pair(X, Y, weights_x, weights_y)
+        grid = parameters.positive_grid(self.sigma, "sigma")
+        folds = parameters.whole(self.folds, "folds", 2)
+        parameters.flag(self.standardize, "standardize")
+        pair = memory_pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         sigmas = data.sigmas(grid)
         self._inner = tuple(
@@ -84,7 +87,7 @@ class KDEDifference(BaseEstimator):
     def predict(self, points: Any) -> FloatArray:
         """Difference of the two density estimates at the points, in the user's units; (k,)."""
         data = self._fitted()
-        inner = data.scaling.apply(checks.points(points, self.feature_names_))
+        inner = data.scaling.apply(check_points(points, self.feature_names_))
         p, q = (
             from_log(
                 evaluate(inner, sample.rows, sample.omega, sigma, direct=_direct(sample.rows, inner, sigma)),
@@ -98,7 +101,7 @@ class KDEDifference(BaseEstimator):
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of the two density estimates, in closed form."""
         data = self._fitted()
-        level = checks.fraction(level, "level")
+        level = parameters.fraction(level, "level")
         (x, wide_x), (y, wide_y) = zip((data.x, data.y), self._inner, strict=True)
         products = [
             overlap(x, x, np.sqrt(2.0) * wide_x),
@@ -112,7 +115,7 @@ class KDEDifference(BaseEstimator):
         notes = list(data.notes)
         if saturates(value, log_factor):
             notes.append("the squared distance is out of the range of doubles; read log_squared or normalized")
-            checks.warn(notes[-1])
+            messages.warn(notes[-1])
         squared = float(from_log(value, log_factor))
         return DistanceResult(
             squared=squared,

@@ -5,13 +5,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from densdiff import checks
-from densdiff.core import kernel, kliep, selection
+from densdiff import messages
+from densdiff.core import density_ratio, kernel, selection
 from densdiff.core.scaling import FloatArray
-from densdiff.core.threads import on_one_thread
-from densdiff.engines.blocks import evaluate, group_sums
+from densdiff.data import parameters
+from densdiff.data.pair import check_points
+from densdiff.data.pair import pair as memory_pair
+from densdiff.engines.kernel_sums import evaluate, group_sums
 from densdiff.errors import NotFittedError
-from densdiff.estimators.prepared import Prepared, prepare
+from densdiff.solvers.prepared import Prepared, prepare
+from densdiff.threads import on_one_thread
 
 _GAP_WORTH_A_WARNING = 1e-3  # of a log-likelihood
 
@@ -78,11 +81,11 @@ class KLIEP(BaseEstimator):
     @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p/q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
-        grid = checks.positive_grid(self.sigma, "sigma")
-        folds = checks.whole(self.folds, "folds", 2)
-        n_centers = checks.whole(self.n_centers, "n_centers", 1)
-        checks.flag(self.standardize, "standardize")
-        pair = checks.pair(X, Y, weights_x, weights_y)
+        grid = parameters.positive_grid(self.sigma, "sigma")
+        folds = parameters.whole(self.folds, "folds", 2)
+        n_centers = parameters.whole(self.n_centers, "n_centers", 1)
+        parameters.flag(self.standardize, "standardize")
+        pair = memory_pair(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         chosen = np.sort(selection.draw_rows(data.seed, len(data.x.rows), n_centers))  # (b,)
         sigmas = data.sigmas(grid)
@@ -92,7 +95,7 @@ class KLIEP(BaseEstimator):
         alpha, divergence, gap = _last_fit(data, chosen, inner)
         notes = list(data.notes)
         if gap > _GAP_WORTH_A_WARNING:
-            checks.warn(
+            messages.warn(
                 f"the log-likelihood may be {gap:.2g} below its maximum: the iterations did not converge", notes
             )
         # nothing is stored before everything has succeeded: a refused refit leaves the model as it was
@@ -120,7 +123,7 @@ class KLIEP(BaseEstimator):
         """The ratio p/q at the points, shape (k, d); (k,), at least 0."""
         if not hasattr(self, "alpha_"):
             raise NotFittedError("this KLIEP is not fitted yet; call fit(X, Y) first")
-        inner = self._data.scaling.apply(checks.points(points, self.feature_names_))
+        inner = self._data.scaling.apply(check_points(points, self.feature_names_))
         centers, sigma = self._inner
         direct = kernel.needs_direct_differences(kernel.radius(centers, inner), sigma, inner.shape[1])
         return evaluate(inner, centers, self.alpha_, sigma, direct=direct)
@@ -141,9 +144,9 @@ def _fold_scores(data: Prepared, chosen: selection.IntArray, sigmas: FloatArray)
     train, held = (omega[:, None] * side for side in (~out, out))
     rows_x = train / train.sum(axis=0), held / held.sum(axis=0)
     scores = np.empty((len(sigmas), data.n_folds))
-    for level, psi in enumerate(kliep.ladder(kernel.squared_distances(rows, centers, direct), sigmas)):
+    for level, psi in enumerate(density_ratio.ladder(kernel.squared_distances(rows, centers, direct), sigmas)):
         means_y = selection.split_means(sums[level], mass, members)  # two (b, folds)
-        scores[level] = kliep.hold_out_scores(psi, rows_x, means_y, ~out[chosen])
+        scores[level] = density_ratio.hold_out_scores(psi, rows_x, means_y, ~out[chosen])
     return scores
 
 
@@ -152,6 +155,6 @@ def _last_fit(data: Prepared, chosen: selection.IntArray, sigma: float) -> tuple
     centers, direct, one = data.x.rows[chosen], _direct(data, sigma), np.array([sigma])
     one_group = np.zeros(len(data.y.rows), dtype=np.intp)
     means = group_sums(data.y.rows, data.y.omega, one_group, centers, one, direct=direct)[0, 0]  # (b,)
-    psi = next(kliep.ladder(kernel.squared_distances(data.x.rows, centers, direct), one))  # (n, b)
-    alpha, gap = kliep.maximize(psi, data.x.omega, means)
-    return alpha, float(data.x.omega @ kliep.log_ratios(psi, alpha)), gap
+    psi = next(density_ratio.ladder(kernel.squared_distances(data.x.rows, centers, direct), one))  # (n, b)
+    alpha, gap = density_ratio.maximize(psi, data.x.omega, means)
+    return alpha, float(data.x.omega @ density_ratio.log_ratios(psi, alpha)), gap

@@ -8,23 +8,24 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from densdiff import checks
+from densdiff import messages
 from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
-from densdiff.core.threads import on_one_thread
-from densdiff.engines import inputs
-from densdiff.engines.passes import side_by_side
+from densdiff.data import inputs, parameters
+from densdiff.data.pair import Pair, check_centers, check_points
 from densdiff.errors import InputError, NotFittedError, NumericalError
-from densdiff.estimators.averaging import Choice, averaged_distance, choose
-from densdiff.estimators.centers import CentersSolver
-from densdiff.estimators.pairs import PairsSolver
-from densdiff.estimators.prepared import Prepared, prepare, wanted_rows
 from densdiff.estimators.results import Band, DistanceResult
-from densdiff.estimators.solver import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
-from densdiff.estimators.spectral import MOST_COLUMNS, SpectralSolver
-from densdiff.estimators.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
+from densdiff.solvers.centers import CentersSolver
+from densdiff.solvers.pairs import PairsSolver
+from densdiff.solvers.prepared import Prepared, prepare, wanted_rows
+from densdiff.solvers.search import Choice, averaged_distance, choose
+from densdiff.solvers.spectral import MOST_COLUMNS, SpectralSolver
+from densdiff.solvers.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
+from densdiff.sources.passes import side_by_side
+from densdiff.threads import on_one_thread
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
 _LAM_RANGE = (1e-50, 1e50)
@@ -133,7 +134,7 @@ class LSDD(BaseEstimator):
         before = dict(self.__dict__)
         try:
             self.checked_grids()
-            seed = checks.seed(self.random_state)
+            seed = parameters.seed(self.random_state)
             wanted = partial(wanted_rows, seed, self.n_centers)
             return self.fit_pair(inputs.pair(X, Y, weights_x, weights_y, categories=True, wanted=wanted), seed)
         except Exception:  # a refused refit leaves the model as it was
@@ -143,15 +144,15 @@ class LSDD(BaseEstimator):
 
     def checked_grids(self) -> tuple[FloatArray | None, FloatArray | None]:
         """The sigmas and lams to search, None for the data's own, after a check of all parameters."""
-        sigmas, lams = checks.positive_grid(self.sigma, "sigma"), checks.positive_grid(self.lam, "lam")
-        checks.whole(self.folds, "folds", 2)
-        checks.whole(self.n_centers, "n_centers", 1)
-        checks.flag(self.standardize, "standardize")
+        sigmas, lams = parameters.positive_grid(self.sigma, "sigma"), parameters.positive_grid(self.lam, "lam")
+        parameters.whole(self.folds, "folds", 2)
+        parameters.whole(self.n_centers, "n_centers", 1)
+        parameters.flag(self.standardize, "standardize")
         if lams is not None and not (_LAM_RANGE[0] <= lams.min() and lams.max() <= _LAM_RANGE[1]):
             raise InputError(
                 f"lam must lie between {_LAM_RANGE[0]:g} and {_LAM_RANGE[1]:g}; got {lams.min():g} to {lams.max():g}"
             )
-        checks.choice(self.solver, "solver", _SOLVERS)
+        parameters.choice(self.solver, "solver", _SOLVERS)
         if self.solver == "auto" and self.centers is None and lams is not None:
             raise InputError(
                 "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
@@ -170,7 +171,7 @@ class LSDD(BaseEstimator):
                 "use solver='pairs' or 'auto'"
             )
 
-    def fit_pair(self, pair: checks.Pair, seed: int | None = None) -> Self:
+    def fit_pair(self, pair: Pair, seed: int | None = None) -> Self:
         """The same from samples that were checked before; ``seed`` in place of ``random_state`` if it was drawn."""
         sigmas, lams = self.checked_grids()
         random_state = self.random_state if seed is None else seed
@@ -278,7 +279,7 @@ class LSDD(BaseEstimator):
             return name, PairsSolver(data.x, data.y, data.folds, sigmas, lams), None
         given = self.centers is not None
         names, levels = data.pair.names, data.pair.levels
-        centers = checks.centers(self.centers, names, levels) if given else data.first_rows(self.n_centers)
+        centers = check_centers(self.centers, names, levels) if given else data.first_rows(self.n_centers)
         inner = data.scaling.apply(centers)
         return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers
 
@@ -332,7 +333,7 @@ class LSDD(BaseEstimator):
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
         self._check_fitted()
-        return self.difference_at(checks.points(points, self.feature_names_, levels=self._data.pair.levels))
+        return self.difference_at(check_points(points, self.feature_names_, levels=self._data.pair.levels))
 
     def difference_at(self, rows: FloatArray) -> FloatArray:
         """f at rows that were checked before, codes for categories; (k,)."""
@@ -343,7 +344,7 @@ class LSDD(BaseEstimator):
     def densities(self, points: Any) -> tuple[FloatArray, FloatArray]:
         """p and q at the points, (k,) each, with a smoothing of their own: their difference is not quite `predict`."""
         self._check_fitted()
-        inner = self._data.scaling.apply(checks.points(points, self.feature_names_, levels=self._data.pair.levels))
+        inner = self._data.scaling.apply(check_points(points, self.feature_names_, levels=self._data.pair.levels))
         both, found = self._densities(), []
         for side, choice in zip((DENSITY_X, DENSITY_Y), both.choices, strict=True):
             values = np.maximum(0.0, both.solver.evaluate(side, choice.model, inner))
@@ -356,9 +357,9 @@ class LSDD(BaseEstimator):
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
         """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
         self._check_fitted()
-        level, simultaneous = checks.fraction(level, "level"), checks.flag(simultaneous, "simultaneous")
+        level, simultaneous = parameters.fraction(level, "level"), parameters.flag(simultaneous, "simultaneous")
         data = self._data
-        rows = checks.points(points, self.feature_names_, levels=data.pair.levels)
+        rows = check_points(points, self.feature_names_, levels=data.pair.levels)
         inner = data.scaling.apply(rows)
         sigma, lam = band_model(self._solver, self._choice, inner.shape[1], self._densities())
         (rough,) = self._singles([(sigma, lam)])
@@ -379,7 +380,7 @@ class LSDD(BaseEstimator):
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of p and q with an interval, and all estimates of the paper."""
         self._check_fitted()
-        level = checks.fraction(level, "level")
+        level = parameters.fraction(level, "level")
         data, solver, choice = self._data, self._solver, self._choice
         value, log_factor = averaged_distance(solver, DIFFERENCE, choice)
         value = max(0.0, value) if data.given.varying.any() else 0.0  # else sums that cancel leave a rest
@@ -401,7 +402,7 @@ class LSDD(BaseEstimator):
                 f"the squared distance is out of the range of doubles (its logarithm is "
                 f"{np.log(value) + log_factor:.6g}): squared saturates, read log_squared or normalized"
             )
-            checks.warn(notes[-1])
+            messages.warn(notes[-1])
         low, high = (float(from_log(end, log_factor)) for end in ends)
         return DistanceResult(
             squared=float(from_log(value, log_factor)),

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from densdiff import checks
+from densdiff.data import parameters
+from densdiff.data.pair import check_points
 from densdiff.errors import InputError, NotFittedError
 from densdiff.plots.canvas import (
     DARK_X,
@@ -81,7 +82,7 @@ def plot_difference(
     d = model.samples_[0].shape[1]
     if d > 2:
         raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
-    checks.fraction(level, "level")
+    parameters.fraction(level, "level")
     rows = None if points is None else _rows(points, model.feature_names_)
     ax = new_axes() if ax is None else ax
     if d == 1:
@@ -114,7 +115,7 @@ def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[
 
 
 def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
-    rows, d = checks.points(points, names), len(names)
+    rows, d = check_points(points, names), len(names)
     if len(rows) < d + 1:
         raise InputError(f"points have {len(rows)} rows; need more than {d}")
     if np.linalg.matrix_rank(rows - rows.mean(axis=0)) < d:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from scipy.stats import gaussian_kde
 
-from densdiff import checks
+from densdiff import messages
+from densdiff.data.pair import check_new_rows
 from densdiff.errors import InputError, NotFittedError
 from densdiff.plots.canvas import LARGEST_RUG, FloatArray, drawn_range, new_axes, plain_label
 
@@ -70,12 +71,12 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
         raise NotFittedError(f"this {type(balance).__name__} is not fitted; call fit(X, y) before plotting")
     names = balance.feature_names_
     if column is not None and column not in names:
-        raise InputError(f"column must be one of {', '.join(map(checks.shown, names))}; got {checks.came(column)}")
+        raise InputError(f"column must be one of {', '.join(map(messages.shown, names))}; got {messages.came(column)}")
     levels = balance.levels_
     numbers = [j for j in range(len(names)) if not levels or levels[j] is None]
     if not numbers or (column is not None and names.index(column) not in numbers):
         raise InputError("plot_mixture draws a column of numbers; categories have shares and no density")
-    new, priors = checks.new_rows(X_new, names, [], levels), balance.predict(X_new)
+    new, priors = check_new_rows(X_new, names, [], levels), balance.predict(X_new)
     telling = numbers[_telling(tuple(sample[:, numbers] for sample in balance.samples_))]
     j = telling if column is None else names.index(column)
     ax = new_axes() if ax is None else ax

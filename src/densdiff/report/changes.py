@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from densdiff import checks
+from densdiff import messages
 from densdiff.report import figures
 from densdiff.report.page import p_is, pvalue, receipt, write_template
 from densdiff.report.svg import FloatArray, tick_labels, ticks
@@ -120,7 +120,7 @@ def _answer(result: Any) -> str:
 
 
 def _when(result: Any, change: int) -> str:
-    return f"sample {change}" if result.times is None else checks.shown(result.times[change])
+    return f"sample {change}" if result.times is None else messages.shown(result.times[change])
 
 
 def _regimes(result: Any) -> list[dict[str, Any]]:

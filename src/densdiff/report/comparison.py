@@ -7,10 +7,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from densdiff.estimators.profiles import Curve, Shares
 from densdiff.report import figures
 from densdiff.report.page import percent, receipt, write_template
 from densdiff.report.svg import Svg
+from densdiff.results import Curve, Shares
 
 _RANKED = 15  # columns that are ranked unfolded
 _OTHERS = 5e-4  # share of the levels that are not drawn, from which on it is said

@@ -15,8 +15,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from densdiff import checks, files
+from densdiff import messages
 from densdiff.errors import MissingExtraError
+from densdiff.io import files
 from densdiff.report.svg import Svg, plain
 
 _COMPUTES = ("numpy", "scipy", "scikit-learn")
@@ -40,7 +41,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         finalize=lambda value: value if hasattr(value, "__html__") else plain(value),
     )
     environment.filters |= {
-        "bare": checks.bare,
+        "bare": messages.bare,
         "percent": percent,
         "distance": distance,
         "pvalue": pvalue,

@@ -1,0 +1,1 @@
+"""What share of each class does an unlabelled sample hold?"""

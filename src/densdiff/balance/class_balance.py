@@ -1,0 +1,394 @@
+"""What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
+
+import itertools
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import t as student
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
+
+from densdiff import messages
+from densdiff.balance.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd, encoded
+from densdiff.balance.pictures import mixture
+from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.core.simplex import Moments
+from densdiff.data import inputs, parameters
+from densdiff.data.pair import LabelledRows, check_labelled, check_new_rows, left_out
+from densdiff.data.stretches import drawn
+from densdiff.errors import InputError, NotFittedError
+from densdiff.estimators.kde import KDEDifference
+from densdiff.estimators.lsdd import LSDD
+from densdiff.results import Mixture, Receipt
+from densdiff.threads import on_one_thread
+
+_MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
+_APART = 2.0  # standard errors by which the scores of two classes must differ
+_LEAST_WEIGHT = 1e-6  # some classifiers cannot be fitted to a class of weight 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ClassBalanceResult(Receipt):
+    """The shares of the classes in an unlabelled sample.
+
+    Attributes
+    ----------
+    classes : tuple
+        The labels, sorted.
+    priors : array of shape (K,)
+        Estimated share of each class; they sum to 1, and 0 and 1 are possible.
+    standard_errors : array of shape (K,) or None
+        None for `KDEDifference`.
+    intervals : array of shape (K, 2) or None
+        Confidence interval of each share; all of [0, 1] where the classes cannot be told apart.
+    level : float
+        Nominal coverage of each interval.
+    """
+
+    classes: tuple[Any, ...]
+    priors: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64] | None
+    intervals: npt.NDArray[np.float64] | None
+    level: float
+    profile: Mixture | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+
+    def _contents(self) -> dict[str, Any]:
+        found = super()._contents()
+        del found["profile"]
+        return found
+
+    def __str__(self) -> str:
+        labels = [str(label) if isinstance(label, int | float) else messages.shown(label) for label in self.classes]
+        wide = max(map(len, labels))
+        lines = [f"Class balance of {self.n_y} rows, from {self.n_x} labelled rows"]
+        for c, label in enumerate(labels):
+            between = ""
+            if self.intervals is not None:
+                low, high = self.intervals[c]
+                between = f"  [{low:.3f}, {high:.3f}] at {100 * self.level:g} %"
+            lines.append(f"  {label:<{wide}}  {self.priors[c]:.3f}{between}")
+        return "\n".join(lines + self._receipt_lines())
+
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        from densdiff.report import write_balance
+
+        return write_balance(path, self, title)
+
+
+class ClassBalance(BaseEstimator):
+    """Estimate the class balance of unlabelled samples from labelled rows.
+
+    Assumes that each class looks the same in both samples and only the shares differ. Columns of text, categories and
+    booleans become one column for each level seen in ``fit``, together as wide as one standardized column of numbers; a
+    level that only new rows have is warned of and counts as none. `KDEDifference` takes numbers only.
+
+    Parameters
+    ----------
+    model : None, LSDD or KDEDifference
+        How densities are compared. None learns a kernel from the labels, which measured best. An `LSDD` is the
+        paper's method, with sigma and lam cross-validated at the estimated balance; it is cloned, and its own
+        ``random_state`` wins if set.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    classes_ : array of shape (K,)
+    samples_ : tuple of arrays of shape (n_c, d)
+        The labelled rows of each class; a category is the number of its level among the sorted ones.
+    n_features_in_, feature_names_, seed_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import densdiff as dd
+    >>> random = np.random.default_rng(0)
+    >>> X = np.concatenate([random.normal(0, 1, (50, 2)), random.normal(2, 1, (50, 2))])
+    >>> y = np.repeat(["ill", "well"], 50)
+    >>> new = np.concatenate([random.normal(0, 1, (20, 2)), random.normal(2, 1, (80, 2))])
+    >>> balance = dd.ClassBalance(random_state=0).fit(X, y)
+    >>> balance.predict(new).round(1).tolist()
+    [0.2, 0.8]
+    """
+
+    def __init__(self, *, model: Any = None, random_state: Any = None) -> None:
+        self.model = model
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep labelled rows X (n, d) with labels y; work begins when new rows come, whose scale counts too."""
+        if self.model is not None and not isinstance(self.model, LSDD | KDEDifference):
+            got = type(self.model).__name__
+            if isinstance(self.model, type):
+                got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
+            raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
+        mixed, weighted = not isinstance(self.model, KDEDifference), sample_weight is not None
+        data = check_labelled(X, y, sample_weight, categories=mixed)
+        counts = np.bincount(data.codes, minlength=len(data.classes))
+        if counts.min() < 2:
+            label = messages.shown(data.classes[counts.argmin()])
+            what = f"{counts.min()} row{'s' * (not counts.min())} of positive weight" if weighted else "1 row"
+            hint = ""
+            if np.median(counts) < 2:
+                hint = f"; y holds {len(counts)} distinct values in {counts.sum()} rows: are they classes?"
+            raise InputError(f"class {label} has {what} in X; each class needs at least 2{hint}")
+        totals = np.bincount(data.codes, data.weights)
+        heaviest = np.array([data.weights[data.codes == code].max() for code in range(len(totals))])
+        if (alone := heaviest >= (1 - 1e-12) * totals).any():
+            label = messages.shown(data.classes[alone.argmax()])
+            raise InputError(f"class {label} has all but 1e-12 of its sample_weight in one row; even them out")
+        own = None if self.model is None else self.model.random_state
+        self.seed_ = parameters.seed(self.random_state if own is None else own)
+        self._data, self._counts, self._shares = _thinned(data, self.seed_), counts, totals / totals.sum()
+        self.classes_ = data.classes
+        self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
+        self.feature_names_, self.levels_ = data.names, data.levels
+        self.n_features_in_ = len(data.names)
+        return self
+
+    @on_one_thread
+    def predict(self, X_new: Any) -> FloatArray:
+        """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
+        return self._matched(X_new, [])[0].priors
+
+    def class_weight(self, X_new: Any) -> dict[Any, float]:
+        """Estimated share of each class in ``X_new`` over its share of the labelled rows, for scikit-learn."""
+        weights = self.predict(X_new) / self._shares
+        return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
+
+    @on_one_thread
+    def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
+        """The shares in ``X_new`` with standard errors and confidence intervals."""
+        level = parameters.fraction(level, "level")
+        notes = list(self._fitted().notes)
+        found, new = self._matched(X_new, notes)
+        n_new = len(new)
+        notes += [note for note in found.notes if note not in notes]
+        errors = intervals = None
+        if found.moments is None:
+            notes.append("differences of density estimates come without standard errors and intervals")
+        else:
+            moments = found.moments()
+            alike = _alike(moments)
+            if text := _confusion(moments, alike, self.classes_):
+                messages.warn(text, notes)
+            errors = moments.standard_errors(found.priors)
+            intervals = _intervals(moments, found.priors, level, self._counts, n_new)
+            for a, b in alike:  # what one of them has the other may have had
+                together = min(1.0, intervals[a, 1] + intervals[b, 1]) if len(self.classes_) > 2 else 1.0
+                intervals[[a, b]] = 0.0, together
+        return ClassBalanceResult(
+            classes=tuple(self.classes_.tolist()),
+            priors=found.priors,
+            standard_errors=errors,
+            intervals=intervals,
+            level=level,
+            profile=self._profile(new, found.priors),
+            sigma=found.sigma,
+            lam=found.lam,
+            solver=found.solver,
+            n_centers=found.n_centers,
+            n_x=int(self._counts.sum()),
+            n_y=n_new,
+            seed=self.seed_,
+            tuning=found.tuning,
+            warnings=tuple(notes),
+        )
+
+    def _profile(self, new: FloatArray, priors: FloatArray) -> Mixture | None:
+        numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
+        samples = [rows[:, numbers] for rows in self.samples_]
+        names = tuple(self.feature_names_[j] for j in numbers)
+        return mixture(samples, new[:, numbers], priors, names) if numbers else None
+
+    def _fitted(self) -> LabelledRows:
+        if not hasattr(self, "classes_"):
+            raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
+        return self._data
+
+    def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
+        """The shares found, and the new rows as they were checked."""
+        data = self._fitted()
+        X_new = inputs.read(X_new)
+        if (source := inputs.source_of(X_new, "X_new")) is not None:
+            X_new, extra, count = drawn(source, "X_new", self.seed_, _MOST_NEW, self.feature_names_)
+            left_out(extra, "X_new", notes)
+            if count > _MOST_NEW:
+                notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
+        new = checked = check_new_rows(X_new, self.feature_names_, notes, data.levels)
+        omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
+        shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
+        if model is not None:
+            model = clone(model).set_params(random_state=self.seed_)
+        if self.n_features_in_ > len(rows) + len(new) and model is None:
+            shapes = f"{self.n_features_in_} columns but only {len(rows)} labelled and {len(new)} new rows"
+            messages.warn(f"{shapes}: are rows and columns swapped?", notes)
+        if data.levels:
+            standardize = model is None or parameters.flag(model.standardize, "standardize")
+            counts = [len(of or ()) for of in data.levels]
+            rows, new = np.split(encoded(rows, new, shares, counts, standardize), [len(rows)])
+            model = model if model is None else model.set_params(standardize=False)
+        elif model is None:
+            even = np.broadcast_to(1.0 / len(new), len(new))
+            _, rows, new = pooled_scaling(rows, new, shares, even, True)
+        given = Labelled(rows, data.codes, omega)
+        if isinstance(model, LSDD):
+            found = by_lsdd(model, given, new)
+            if data.levels:  # what is said of columns is said of encoded ones, which nobody gave
+                found = replace(found, notes=tuple(note for note in found.notes if "column" not in note))
+            return found, checked
+        if isinstance(model, KDEDifference):
+            return by_kde(model, given, new), checked
+        return LearnedMixture(given, new, self.seed_).matched(), checked
+
+
+def _thinned(data: LabelledRows, seed: int) -> LabelledRows:
+    """At most some thousand labelled rows, drawn evenly from the classes' own rows."""
+    n = len(data.rows)
+    if n <= MOST_ROWS:
+        return data
+    random, kept = np.random.default_rng([seed, 7]), np.zeros(n, dtype=bool)
+    fair = MOST_ROWS // len(data.classes)
+    for code in range(len(data.classes)):
+        own = np.flatnonzero(data.codes == code)
+        kept[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
+    note = f"{kept.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
+    return replace(
+        data, rows=data.rows[kept], codes=data.codes[kept], weights=data.weights[kept], notes=(*data.notes, note)
+    )
+
+
+def _alike(moments: Moments) -> list[tuple[int, int]]:
+    """Pairs of classes whose mean scores differ by less than two standard errors."""
+    k, found = len(moments.target), []
+    for a, b in itertools.combinations(range(k), 2):
+        contrast = np.eye(k)[a] - np.eye(k)[b]
+        gap = contrast @ moments.matrix @ contrast
+        if gap <= _APART * np.sqrt(contrast @ (moments.of_classes[a] + moments.of_classes[b]) @ contrast):
+            found.append((a, b))
+    return found
+
+
+def _confusion(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDArray[Any]) -> str:
+    """What to warn of: classes that are alike, or that mixtures of others look like."""
+    if alike:
+        pairs = ", ".join(f"{messages.shown(classes[a])} and {messages.shown(classes[b])}" for a, b in alike[:3])
+        more = f" and {len(alike) - 3} more pairs" if len(alike) > 3 else ""
+        return (
+            f"classes {pairs}{more} can hardly be told apart in these columns: read their intervals, not their shares"
+        )
+    if moments.told_apart() <= _APART:
+        return "a class can hardly be told apart from a mixture of others in these columns: read the intervals instead"
+    return ""
+
+
+def _intervals(
+    moments: Moments, priors: FloatArray, level: float, counts: npt.NDArray[np.intp], n_new: int
+) -> FloatArray:
+    """(K, 2), each wide enough to hold the estimate itself."""
+    quantile = float(student.ppf(0.5 + level / 2, min(int(counts.min()), n_new) - 1))
+    found = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
+    return np.column_stack([np.minimum(found[:, 0], priors), np.maximum(found[:, 1], priors)])
+
+
+class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier fitted for the class balance of unlabelled rows.
+
+    Parameters
+    ----------
+    estimator : scikit-learn classifier
+        Its ``fit`` must take ``sample_weight``; in a pipeline the last step's. It is cloned.
+    balance : ClassBalance, optional
+        Estimates the balance; cloned.
+
+    Attributes
+    ----------
+    estimator_ : the fitted clone
+    balance_ : ClassBalanceResult or None
+        None if no unlabelled rows were given.
+    classes_, n_features_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> import densdiff as dd
+    >>> random = np.random.default_rng(0)
+    >>> X, y = np.concatenate([random.normal(0, 1, 50), random.normal(1, 1, 50)])[:, None], np.repeat([0, 1], 50)
+    >>> new = np.concatenate([random.normal(0, 1, 10), random.normal(1, 1, 90)])[:, None]
+    >>> model = dd.PriorShiftClassifier(LogisticRegression()).fit(X, y, X_unlabeled=new)
+    >>> bool(model.predict(new).mean() > LogisticRegression().fit(X, y).predict(new).mean())
+    True
+    """
+
+    def __init__(self, estimator: Any, balance: Any = None) -> None:
+        self.estimator = estimator
+        self.balance = balance
+
+    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
+        """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
+        if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
+            raise InputError(f"estimator must be a classifier object; got {messages.came(self.estimator)}")
+        balance = ClassBalance() if self.balance is None else self.balance
+        if not isinstance(balance, ClassBalance):
+            raise InputError(f"balance must be a ClassBalance object; got {messages.came(balance)}")
+        fitted, found = clone(self.estimator), None
+        if X_unlabeled is None:
+            fitted.fit(X, y)
+        else:
+            name, codes = _weight_name(fitted), parameters.label_codes(y, "y")[1]
+            counted = clone(balance).fit(X, y)
+            found = counted.estimate(X_unlabeled)
+            weights = np.maximum(found.priors / counted._shares, _LEAST_WEIGHT)
+            fitted.fit(X, y, **{name: weights[codes]})
+        self.estimator_, self.balance_, self.classes_ = fitted, found, fitted.classes_
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """What the classifier takes, this takes."""
+        tags = super().__sklearn_tags__()
+        if isinstance(self.estimator, BaseEstimator):
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        return int(self.estimator_.n_features_in_)
+
+    def _fitted(self) -> Any:
+        if not hasattr(self, "estimator_"):
+            raise NotFittedError("this PriorShiftClassifier is not fitted yet; call fit(X, y, X_unlabeled) first")
+        return self.estimator_
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Classes of the rows, (m,)."""
+        return np.asarray(self._fitted().predict(X))
+
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Class probabilities of the rows, (m, K), if the classifier has them."""
+        return np.asarray(self._fitted().predict_proba(X))
+
+    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of the rows, if the classifier has them."""
+        return np.asarray(self._fitted().decision_function(X))
+
+
+def _weight_name(estimator: Any) -> str:
+    """The argument of ``fit`` that takes row weights."""
+    last, steps = estimator, []
+    while isinstance(getattr(last, "steps", None), list):  # a pipeline, whose class is costly to import
+        step, last = last.steps[-1]
+        steps.append(step)
+    if not has_fit_parameter(last, "sample_weight"):
+        raise InputError(
+            f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted; choose a classifier that does"
+        )
+    return "__".join([*steps, "sample_weight"])

@@ -1,0 +1,33 @@
+"""The data of the picture of a mixture: densities of the classes in the column that tells them apart best."""
+
+import numpy as np
+from scipy.stats import gaussian_kde
+
+from densdiff.core.scaling import FloatArray
+from densdiff.results import Mixture
+
+_POINTS = 121
+_KDE_ROWS = 1000
+_FLAT = 1e-9  # of the largest value: a class that varies less has no density to draw
+_TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
+
+
+def mixture(samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]) -> Mixture | None:
+    """Of the column that tells classes apart best, from rows (n, d) of each; None if it is constant in one."""
+    unit = np.max([np.abs(rows).max(axis=0) for rows in (*samples, new)], axis=0)
+    unit = np.where(unit > 0, unit, 1.0)  # squares of 1e200 are no doubles
+    samples, new = [rows / unit for rows in samples], new / unit
+    means = np.array([rows.mean(axis=0) for rows in samples])
+    within = np.mean([rows.var(axis=0) for rows in samples], axis=0)
+    between = means.var(axis=0)
+    j = int(np.argmax(np.divide(between, within, out=np.zeros_like(between), where=within > 0)))
+    columns = [rows[:: -(-len(rows) // _KDE_ROWS), j] for rows in (*samples, new)]
+    if min(map(np.ptp, columns)) < _FLAT:
+        return None
+    low, high = np.quantile(np.concatenate(columns), [_TAIL, 1.0 - _TAIL])
+    points = np.linspace(low - _PAD * (high - low), high + _PAD * (high - low), _POINTS)
+    with np.errstate(over="ignore", under="ignore"):
+        found = np.array([gaussian_kde(column)(points) for column in columns]) / unit[j]
+    if not np.isfinite(found).all():
+        return None
+    return Mixture(names[j], points * unit[j], found[:-1] * priors[:, None], found[-1])

@@ -1,0 +1,1 @@
+"""Do two tables differ, how much, in which columns, and where?"""

@@ -1,0 +1,495 @@
+"""Do two tables differ, how much, in which columns, and where?"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from densdiff import messages
+from densdiff.comparing.pictures import ROWS as PICTURED_ROWS
+from densdiff.comparing.pictures import curve, map_of, shares
+from densdiff.comparing.wording import condition_text, effect_word, levels_moved, number_moved, percent
+from densdiff.core import regions as core_regions
+from densdiff.core import resample, selection
+from densdiff.core.dependence import pair_changes
+from densdiff.core.scaling import FloatArray
+from densdiff.data import inputs, parameters
+from densdiff.data.compared import Compared
+from densdiff.data.compared import compared as memory_tables
+from densdiff.data.large_tables import LargeTables, compared
+from densdiff.data.pair import Pair
+from densdiff.errors import InputError
+from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.results import DistanceResult
+from densdiff.results import Curve, Map, Receipt, Shares
+from densdiff.solvers.prepared import wanted_rows
+from densdiff.sources.passes import side_by_side
+from densdiff.testing import columns as single
+from densdiff.testing.two_sample import TwoSampleResult, pair_test
+from densdiff.threads import on_one_thread
+
+Both = Compared | LargeTables
+_LEVEL = 0.95  # of intervals
+_JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
+_PAIRED = 100  # columns among which pairs are sought
+_ALIKE = 0.1  # measures of dependence that tell no difference
+_PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
+_AT_ONCE = 16  # columns of large tables that share their passes
+_SHOWN = 10  # columns, pairs and regions in the text
+
+
+@dataclass(frozen=True)
+class ColumnDifference:
+    """One column of two tables.
+
+    ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
+    of columns; ``direction`` says what moved, for categories which levels gained and lost.
+    """
+
+    name: str
+    kind: str  # "number" or "category"
+    normalized: float
+    interval: tuple[float, float]
+    pvalue: float
+    pvalue_adjusted: float
+    differs: bool
+    direction: str
+    profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+
+
+@dataclass(frozen=True)
+class RegionDifference:
+    """A rule in terms of the columns that holds for more or fewer rows of B than of A.
+
+    Found on one half of the rows; counts, shares, interval (of share_b - share_a) and p-value are those of the other.
+    """
+
+    rule: str
+    conditions: tuple[dict[str, Any], ...]  # column, low, high, levels: low < column <= high, or one of the levels
+    share_a: float
+    share_b: float
+    interval: tuple[float, float]
+    pvalue_adjusted: float
+    count_a: int
+    count_b: int
+
+    def __str__(self) -> str:
+        low, high = (f"{100 * end:+.1f}" for end in self.interval)
+        return f"{self.rule}: {percent(self.share_a)} of A, {percent(self.share_b)} of B ({low} to {high} points)"
+
+
+@dataclass(frozen=True)
+class PairDifference:
+    """Two columns that depend on each other differently in the two tables, whatever each does by itself."""
+
+    first: str
+    second: str
+    measure: str
+    dependence_a: float
+    dependence_b: float
+    pvalue_adjusted: float
+    map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+
+    def __str__(self) -> str:
+        names = f"{messages.bare(self.first)} and {messages.bare(self.second)}"
+        alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
+        how = ", related in another way" if alike else ""
+        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{how}"
+
+
+@dataclass(frozen=True)
+class MissingDifference:
+    """How often a column is missing in each table."""
+
+    name: str
+    share_a: float
+    share_b: float
+    pvalue_adjusted: float
+    differs: bool
+
+    def __str__(self) -> str:
+        return f"{messages.bare(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison(Receipt):
+    """Two tables compared.
+
+    Attributes
+    ----------
+    differ : bool
+        Whether the joint test is significant at ``alpha`` and the normalized distance at least ``min_effect``.
+    distance : DistanceResult
+        Of all columns together.
+    effect : str
+        The normalized distance in words: negligible, small, medium, large or very large.
+    test : TwoSampleResult
+        Of all columns together.
+    columns : list of ColumnDifference
+        The most different first.
+    adjustment : str
+        How p-values account for the number of columns: "Westfall-Young" or "Holm".
+    pairs : list of PairDifference
+        Pairs of columns whose dependence differs significantly.
+    regions : list of RegionDifference
+        Where B has significantly more or fewer rows than A.
+    missing : list of MissingDifference
+        Columns with missing values; different rates are a finding of their own.
+    left_out : list of tuple
+        Names of columns that were not compared, and why.
+    alpha, min_effect : float
+    """
+
+    differ: bool
+    distance: DistanceResult
+    effect: str
+    test: TwoSampleResult
+    columns: list[ColumnDifference]
+    adjustment: str
+    pairs: list[PairDifference]
+    regions: list[RegionDifference]
+    missing: list[MissingDifference]
+    left_out: list[tuple[str, str]]
+    alpha: float
+    min_effect: float
+
+    @property
+    def answer(self) -> str:
+        """The finding in one sentence, the size of the effect first."""
+        low, high = self.distance.normalized_interval or (0.0, 1.0)
+        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1, p = {self.test.pvalue:.3g}"
+        if self.differ:
+            return f"A and B differ, {self.effect} effect: {size}"
+        if self.test.pvalue <= self.alpha:
+            return f"A and B differ less than asked for ({self.min_effect:g}), {self.effect} effect: {size}"
+        changed = [column.name for column in self.columns if column.differs]
+        whole = " as a whole" if changed else ""
+        more = f"; single columns do: {', '.join(map(messages.bare, changed[:5]))}" if changed else ""
+        return f"A and B do not differ significantly{whole}: {size}{more}"
+
+    def _contents(self) -> dict[str, Any]:
+        """Without what only pictures need."""
+        plain = replace(
+            self,
+            columns=[replace(column, profile=None) for column in self.columns],
+            pairs=[replace(pair, map=None) for pair in self.pairs],
+        )
+        found = asdict(plain)
+        for part, name in (("columns", "profile"), ("pairs", "map")):
+            for each in found[part]:
+                del each[name]
+        return found | {"answer": self.answer}
+
+    def __str__(self) -> str:
+        changed = [column for column in self.columns if column.differs]
+        lines = [self.answer]
+        head = f"{len(changed)} of {len(self.columns)} differ ({self.adjustment}, alpha {self.alpha:g})"
+        lines += _block("columns", [head, *map(_column_line, changed)])
+        lines += _block("pairs", list(map(str, self.pairs)))
+        lines += _block("regions", list(map(str, self.regions)))
+        lines += _block("missing", [str(each) + ("" if each.differs else ", no difference") for each in self.missing])
+        lines += _block("left out", [f"{messages.bare(name)}: {why}" for name, why in self.left_out])
+        lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
+        return "\n".join(lines + self._receipt_lines())
+
+    def _repr_html_(self) -> str:
+        cells = ("column", "distance", "p, adjusted", "what moved")
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        body = "".join(
+            f"<tr><td>{escape(messages.bare(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
+            f"<td>{escape(c.direction)}</td></tr>"
+            for c in self.columns[:_SHOWN]
+        )
+        found = [*map(str, self.regions), *map(str, self.pairs)]
+        rest = "".join(f"<li>{escape(text)}</li>" for text in found[:_SHOWN])
+        more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
+        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{body}</table>{more}<ul>{rest}</ul>"
+
+    def plot(self, ax: Any = None) -> Any:
+        """The columns ranked by distance; needs matplotlib."""
+        from densdiff.plots import plot_comparison
+
+        return plot_comparison(self, ax)
+
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        from densdiff.report import write_comparison
+
+        return write_comparison(path, self, title)
+
+
+def _block(title: str, lines: list[str]) -> list[str]:
+    rest = [f"and {len(lines) - _SHOWN - 1} more"] if len(lines) > _SHOWN + 1 else []
+    return [f"  {title if k == 0 else '':10s}  {line}" for k, line in enumerate(lines[: _SHOWN + 1] + rest)]
+
+
+def _column_line(column: ColumnDifference) -> str:
+    size = f"{column.normalized:.3g} [{column.interval[0]:.3g}, {column.interval[1]:.3g}]"
+    return f"{messages.bare(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
+
+
+@on_one_thread
+def compare(
+    A: Any,
+    B: Any,
+    *,
+    columns: Sequence[str] | None = None,
+    alpha: float = 0.05,
+    min_effect: float = 0.0,
+    missing: str = "error",
+    n_permutations: int = 999,
+    random_state: Any = None,
+) -> Comparison:
+    """Compare two tables of numbers, categories and booleans.
+
+    Parameters
+    ----------
+    A, B : data frame, array, mapping of columns, path, Dask collection or iterable of blocks
+        Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
+    columns : sequence of str, optional
+        Compare these only.
+    alpha : float
+        Level of each part of the answer: the joint test, all columns together, all pairs, all regions.
+    min_effect : float
+        Smallest normalized distance that counts as a difference; with many rows everything is significant.
+    missing : {"error", "drop", "level"}
+        Refuse missing values; drop rows that have any; or let "missing" be a level of its column.
+    n_permutations : int
+    random_state : None, int, Generator or RandomState
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(400, random_state=0)
+    >>> found = dd.compare(tables.a, tables.b, n_permutations=199, random_state=0)
+    >>> found.differ, found.columns[0].name
+    (True, 'spend')
+    """
+    alpha = parameters.fraction(alpha, "alpha")
+    min_effect = _effect(min_effect)
+    parameters.whole(n_permutations, "n_permutations", 1)
+    names = _where(A, "A"), _where(B, "B")
+    a, b = inputs.read(A), inputs.read(B)
+    seed = parameters.seed(random_state)
+    sources = inputs.source_of(a, names[0]), inputs.source_of(b, names[1])
+    both: Both
+    if sources == (None, None):
+        both = memory_tables(a, b, columns, missing, names)
+    else:
+        both = compared(a, b, sources, columns, missing, names, partial(_wanted, seed))
+    with messages.gathered() as texts:
+        found = _compared(both, alpha, min_effect, n_permutations, seed)
+    for text in dict.fromkeys(texts):
+        messages.warn(text)
+    return found
+
+
+def _wanted(seed: int, n: int, m: int) -> tuple[Any, Any]:
+    """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
+    found = wanted_rows(seed, LSDD().n_centers, n, m)
+    more = [
+        [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
+    ]
+    x, y = (np.concatenate([index, *others]) for index, others in zip(found, more, strict=True))
+    return x, y
+
+
+def _where(table: Any, name: str) -> str:
+    return Path(table).name or name if isinstance(table, (str, PathLike)) else name
+
+
+def _effect(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
+        raise InputError(f"min_effect must lie between 0 and 1, as the normalized distance; got {messages.came(value)}")
+    return float(value)
+
+
+def _compared(both: Both, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
+    d, numeric = len(both.names), not any(both.levels)
+    every = sum(both.sizes)
+    pair, notes = _some_rows(
+        both, seed, every if d == 1 or (numeric and d == 2) else _JOINT_ROWS, "the distance of all columns"
+    )
+    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(_LEVEL)
+    joint, more = _some_rows(both, seed, every if d == 1 else _JOINT_ROWS, "the joint test")
+    test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
+    notes = [*distance.warnings, *notes, *more]
+    if 1.0 / (permutations + 1) > alpha:
+        messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more", notes)
+    once = _distinct(both, pair.copies)
+    found, how = _columns(once, alpha, permutations, seed)
+    if once is not both:
+        joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
+    if not isinstance(joint.x, np.ndarray):
+        joint, _ = _some_rows(both, seed, _JOINT_ROWS, "")
+    rows = _rows_of(joint)
+    place = {name: j for j, name in enumerate(both.names)}
+    chosen = sorted(place[column.name] for column in found[:_PAIRED])
+    if len(chosen) < d:
+        notes.append(f"pairs were sought among the {len(chosen)} columns that differ most by themselves")
+    levels = np.array([0 if of is None else len(of) for of in both.levels])
+    return Comparison(
+        differ=test.pvalue <= alpha and distance.normalized >= min_effect,
+        distance=distance,
+        effect=effect_word(distance.normalized),
+        test=test,
+        columns=found,
+        adjustment=how,
+        pairs=_pairs(both, joint, levels, chosen, alpha, seed),
+        regions=_regions(both, *rows, levels, alpha, seed),
+        missing=_missing(both, alpha),
+        left_out=list(both.left_out),
+        alpha=alpha,
+        min_effect=min_effect,
+        sigma=distance.sigma,
+        lam=distance.lam,
+        solver=distance.solver,
+        n_centers=distance.n_centers,
+        n_x=both.sizes[0],
+        n_y=both.sizes[1],
+        seed=seed,
+        tuning=f"{distance.tuning}; test {test.tuning}",
+        warnings=tuple(dict.fromkeys([*both.notes, *notes, *test.warnings])),
+    )
+
+
+def _some_rows(both: Both, seed: int, most: int, what: str) -> tuple[Pair, list[str]]:
+    """At most so many rows of each table, the same ones of two that are the same."""
+    sizes = both.rows
+    whole = max(sizes) <= most
+    if whole and (most > _JOINT_ROWS or isinstance(both, Compared)):
+        return both.pair(), []
+    of_a, of_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
+    note = [] if whole else [f"{what} is of {len(of_a)} and {len(of_b)} rows drawn at random"]
+    return both.pair(of_a, of_b), note
+
+
+def _distinct(both: Both, copies: int) -> Both:
+    """Without copies of whole rows, if all rows occur equally often."""
+    if copies == 1 or not isinstance(both, Compared):
+        return both
+    pair = both.pair()
+    firsts = (np.sort(np.unique(rows, axis=0, return_index=True)[1]) for rows in (pair.x, pair.y))
+    return both.some(*firsts)
+
+
+def _columns(both: Both, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
+    d, in_memory = len(both.names), isinstance(both, Compared)
+    how = single.adjustment(*both.rows, permutations, in_memory)
+
+    def looked_at(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
+        pair = replace(both.single(j), copies=1)
+        of = pair.levels[0] if pair.levels else None
+        if of is not None:
+            found = single.level_cells(pair, how), single.level_distance(pair, _LEVEL)
+            return *found, levels_moved(of, *single.level_counts(pair))
+        x, y = (pair.x[:, 0], pair.y[:, 0]) if in_memory else (pair.x, pair.y)
+        return single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed), number_moved(x, y)
+
+    if in_memory:
+        looked = [looked_at(j) for j in range(d)]
+    else:
+        batches = [range(first, min(first + _AT_ONCE, d)) for first in range(0, d, _AT_ONCE)]
+        looked = [each for batch in batches for each in side_by_side(looked_at, batch)]
+    cells, distances, moved = zip(*looked, strict=True)
+    p, adjusted = np.ones(d), np.ones(d)
+    varying = [j for j in range(d) if cells[j] is not None]
+    used = [each for each in cells if each is not None]
+    if used:
+        p[varying], adjusted[varying] = single.column_pvalues(used, both.rows, how, permutations, alpha, seed)
+    found = [
+        ColumnDifference(
+            name=name,
+            kind="number" if both.levels[j] is None else "category",
+            normalized=distances[j].normalized,
+            interval=distances[j].interval,
+            pvalue=float(p[j]),
+            pvalue_adjusted=float(adjusted[j]),
+            differs=bool(adjusted[j] <= alpha),
+            direction=moved[j] if adjusted[j] <= alpha else "no significant change",
+        )
+        for j, name in enumerate(both.names)
+    ]
+    order = sorted(range(d), key=lambda j: (not found[j].differs, -found[j].normalized, found[j].pvalue))
+    drawn = [_pictured(both.single(j), seed) if k < _PICTURED else None for k, j in enumerate(order)]
+    return [replace(found[j], profile=profile) for j, profile in zip(order, drawn, strict=True)], how
+
+
+def _pictured(pair: Pair, seed: int) -> Curve | Shares | None:
+    if not pair.varying[0]:
+        return None
+    return shares(pair) if pair.levels else curve(pair, _LEVEL, seed)
+
+
+def _rows_of(pair: Pair) -> tuple[FloatArray, Any]:
+    return np.concatenate([pair.x, pair.y]), np.repeat([False, True], [len(pair.x), len(pair.y)])
+
+
+def _pairs(both: Both, joint: Pair, levels: Any, chosen: list[int], alpha: float, seed: int) -> list[PairDifference]:
+    """Among the chosen columns."""
+    if len(chosen) < 2:
+        return []
+    found = pair_changes(joint.x[:, chosen], joint.y[:, chosen], levels[chosen])
+    pairs: list[PairDifference] = []
+    for each in found:
+        if each.pvalue_adjusted <= alpha:
+            i, j = chosen[each.first], chosen[each.second]
+            drawn = map_of(_two(joint, i, j), seed) if len(pairs) < _MAPPED else None
+            dependence = each.dependence_a, each.dependence_b
+            pairs.append(
+                PairDifference(both.names[i], both.names[j], each.measure, *dependence, each.pvalue_adjusted, drawn)
+            )
+    return pairs
+
+
+def _two(pair: Pair, i: int, j: int) -> Pair:
+    """Two columns of a pair."""
+    levels = (pair.levels[i], pair.levels[j]) if pair.levels else ()
+    x, y = pair.x[:, [i, j]], pair.y[:, [i, j]]
+    names, varying = (pair.names[i], pair.names[j]), pair.varying[[i, j]]
+    return replace(pair, x=x, y=y, names=names, varying=varying, levels=levels if any(levels) else (), notes=())
+
+
+def _regions(both: Both, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int) -> list[RegionDifference]:
+    found = core_regions.find_regions(rows, in_b, levels, alpha, np.random.default_rng([seed, 22]))
+    return [
+        RegionDifference(
+            rule=" and ".join(condition_text(each, both.names, both.levels) for each in region.rule),
+            conditions=tuple(_condition(each, both) for each in region.rule),
+            share_a=region.share_a,
+            share_b=region.share_b,
+            interval=region.interval,
+            pvalue_adjusted=region.pvalue,
+            count_a=region.count_a,
+            count_b=region.count_b,
+        )
+        for region in found
+    ]
+
+
+def _condition(each: core_regions.Condition, both: Both) -> dict[str, Any]:
+    of = both.levels[each.column]
+    low, high = (None if np.isinf(end) else end for end in (each.low, each.high))
+    chosen = None if each.levels is None or of is None else [of[k] for k in each.levels]
+    return {"column": both.names[each.column], "low": low, "high": high, "levels": chosen}
+
+
+def _missing(both: Both, alpha: float) -> list[MissingDifference]:
+    (n, m), p = both.sizes, []
+    for _, of_a, of_b in both.missing:
+        total, of_table, lost = (np.array([count]) for count in (n + m, m, of_a + of_b))
+        p.append(core_regions.conditional_counts(total, of_table, lost, of_b)[0])
+    adjusted = resample.holm(np.array(p))
+    return [
+        MissingDifference(name, of_a / n, of_b / m, float(each), bool(each <= alpha))
+        for (name, of_a, of_b), each in zip(both.missing, adjusted, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""What a difference is called: sizes in words, what moved in a column, conditions of a rule."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff import messages
+from densdiff.core.rules import Condition
+from densdiff.core.scaling import FloatArray
+from densdiff.data.sample import Rows
+from densdiff.results import EFFECTS
+
+_SHIFT, _SPREAD = 0.05, 0.1  # deviations, and logarithm of a ratio, below which something else moved more
+_LEVELS = 3
+_RANGE_ROWS = 5000
+
+
+def effect_word(normalized: float) -> str:
+    """The normalized distance in words."""
+    return next((word for limit, word in EFFECTS if normalized < limit), "very large")
+
+
+def percent(share: float) -> str:
+    """A share with as many digits as tell it from 0."""
+    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
+
+
+def number_moved(a: FloatArray, b: FloatArray) -> str:
+    """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return _rows_moved(a, b)
+    unit = max(float(np.abs(a).max()), float(np.abs(b).max())) or 1.0  # squares of 1e200 are no doubles
+    scale = max(float(np.std(np.concatenate([a / unit, b / unit]))) * unit, np.finfo(float).tiny)
+    means, spreads = [[unit * float(of(part / unit)) for part in (a, b)] for of in (np.mean, np.std)]
+    return _moved(means, spreads, scale) or _range_moved(a, b)
+
+
+def _rows_moved(a: Rows, b: Rows) -> str:
+    """The same of rows that are not in memory: their moments are known, and some of them tell the range."""
+    both = [(rows.moments.exponent, float(rows.moments.mean[0]), float(rows.moments.variance[0])) for rows in (a, b)]
+    spreads = [float(np.ldexp(np.sqrt(variance), power[0])) for power, _, variance in both]
+    moved = [float(np.ldexp(mean, power[0])) for power, mean, _ in both]
+    means = [float(rows.moments.shift[0]) + each for rows, each in zip((a, b), moved, strict=True)]
+    share = len(b) / (len(a) + len(b))
+    between = np.sqrt(share * (1.0 - share)) * abs(means[1] - means[0])
+    within = np.hypot(np.sqrt(1.0 - share) * spreads[0], np.sqrt(share) * spreads[1])
+    scale = max(float(np.hypot(within, between)), np.finfo(float).tiny)
+    few_a, few_b = (rows[:: -(-len(rows) // _RANGE_ROWS)][:, 0] for rows in (a, b))
+    return _moved(means, spreads, scale) or _range_moved(few_a, few_b)
+
+
+def _moved(means: list[float], spreads: list[float], scale: float) -> str:
+    """Whether the level or the spread moved, in units of the pooled deviation; nothing if neither did."""
+    shift = (means[1] - means[0]) / scale
+    if min(spreads) <= 1e-12 * scale:
+        return f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
+    ratio = float(np.log(spreads[1] / spreads[0]))
+    if abs(shift) >= max(_SHIFT, 0.5 * abs(ratio)):
+        text = f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
+        return f"{text} ({shift:+.2g} deviations)"
+    if abs(ratio) >= _SPREAD:
+        return f"{'wider' if ratio > 0 else 'narrower'} in B: deviation {spreads[0]:.4g} -> {spreads[1]:.4g}"
+    return ""
+
+
+def _range_moved(a: FloatArray, b: FloatArray) -> str:
+    """The range in which the share of rows changed most."""
+    values = np.sort(np.concatenate([a, b]))
+    gap = [np.searchsorted(np.sort(of), values, "right") / len(of) for of in (a, b)]
+    rise = gap[1] - gap[0]
+    low, high = sorted((int(rise.argmin()), int(rise.argmax())))
+    more = "more" if rise[high] > rise[low] else "fewer"
+    change = 100 * abs(rise[high] - rise[low])
+    return f"{more} in B between {values[low]:.4g} and {values[high]:.4g} ({change:.2g} % of the rows)"
+
+
+def levels_moved(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]) -> str:
+    """Which levels gained and lost most."""
+    shares = a / a.sum(), b / b.sum()
+    order = np.argsort(-np.abs(shares[1] - shares[0]), kind="stable")[:_LEVELS]
+    parts = [
+        f"{messages.bare(levels[k])} {percent(shares[0][k])} -> {percent(shares[1][k])}"
+        for k in order
+        if shares[0][k] != shares[1][k]
+    ]
+    return ", ".join(parts)
+
+
+def condition_text(condition: Condition, names: Sequence[str], levels: Sequence[tuple[str, ...] | None]) -> str:
+    """One condition of a rule."""
+    name, of = messages.bare(names[condition.column]), levels[condition.column]
+    if condition.levels is not None and of is not None:
+        inside = [messages.bare(of[k]) for k in condition.levels]
+        rest = [messages.bare(level) for k, level in enumerate(of) if k not in condition.levels]
+        if len(inside) > len(rest) and rest:
+            return f"{name} != {rest[0]}" if len(rest) == 1 else f"{name} not in {_set(rest)}"
+        return f"{name} = {inside[0]}" if len(inside) == 1 else f"{name} in {_set(inside)}"
+    if np.isneginf(condition.low):
+        return f"{name} <= {condition.high:.10g}"
+    if np.isposinf(condition.high):
+        return f"{name} > {condition.low:.10g}"
+    return f"{condition.low:.10g} < {name} <= {condition.high:.10g}"
+
+
+def _set(labels: list[str]) -> str:
+    more = f", .. {len(labels)} levels" if len(labels) > 5 else ""
+    return "{" + ", ".join(labels[:5]) + more + "}"

@@ -1,0 +1,140 @@
+"""Arguments other than data: numbers, grids, choices, seeds and models, each with its range in the message."""
+
+import math
+import numbers
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.data.table import absent
+from densdiff.errors import InputError
+from densdiff.messages import came, hinted, uneven
+
+FloatArray = npt.NDArray[np.float64]
+
+
+def positive_grid(value: Any, name: str) -> FloatArray | None:
+    """None for "cv", otherwise the positive numbers to use or to search, 1-D."""
+    need = f"{name} must be 'cv', a positive number or a 1-D sequence of them"
+    if isinstance(value, str):
+        if value == "cv":
+            return None
+        raise InputError(f"{need}; got {hinted(value, ('cv',))}")
+    try:
+        grid = np.asarray(value)
+    except ValueError:
+        raise InputError(f"{need}; got {came(value)}: {uneven(value)}") from None
+    if grid.dtype.kind not in "iuf":
+        raise InputError(f"{need}; got {came(value)}")
+    if grid.ndim > 1 or not grid.size:
+        raise InputError(f"{need}; got shape {grid.shape}")
+    found = np.array(grid, dtype=np.float64, ndmin=1)
+    bad = np.flatnonzero(~((found > 0) & np.isfinite(found)))
+    if bad.size:
+        place = f" at position {bad[0]}" if grid.ndim else ""
+        raise InputError(f"{name} must be positive and finite; got {found[bad[0]]}{place}")
+    return found
+
+
+def whole(value: Any, name: str, minimum: int) -> int:
+    """A whole number of at least ``minimum``; floats and booleans are refused."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < minimum:
+        raise InputError(f"{name} must be a whole number, at least {minimum}; got {came(value)}")
+    return int(value)
+
+
+def flag(value: Any, name: str) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InputError(f"{name} must be True or False; got {came(value)}")
+    return bool(value)
+
+
+def fraction(value: Any, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    if not 0 < number < 1:
+        hint = f" (did you mean {number / 100:g}?)" if 1 < number < 100 else ""
+        raise InputError(f"{name} must lie strictly between 0 and 1; got {came(value)}{hint}")
+    return number
+
+
+def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
+    """One of ``options``; a typo is answered with the nearest one."""
+    if not isinstance(value, str) or value not in options:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, options))}; got {hinted(value, options)}")
+    return str(value)
+
+
+def seed(random_state: Any) -> int:
+    """The integer all randomness starts from: fresh for None, one draw from a generator."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**32, dtype=np.uint64))
+    if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
+        return whole(random_state, "random_state", 0)
+    got = came(random_state)
+    raise InputError(f"random_state must be None, a whole number from 0 or a NumPy generator; got {got}")
+
+
+def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
+    """An estimator object of one of the kinds needed, or one that has ``fit`` and the method needed."""
+    if isinstance(need, str):
+        kind, wanted = "estimator", f"have the methods fit and {need}, as LSDD() has"
+        fits = callable(getattr(value, "fit", None)) and callable(getattr(value, need, None))
+    else:
+        *first, last = (of.__name__ for of in need)
+        kind = f"{', '.join(first)} or {last}" if first else last
+        wanted, fits = f"be an {kind} object", isinstance(value, need)
+    if isinstance(value, type):
+        raise InputError(f"model must be an {kind} object; got the class {value.__name__}, pass {value.__name__}()")
+    if not fits:
+        raise InputError(f"model must {wanted}; got {came(value)}")
+    return value
+
+
+def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np.intp]]:
+    """Sorted distinct labels (K,) of any one kind, and the number of each row's label, (n,)."""
+    series = nw.from_native(value, series_only=True, pass_through=True)
+    labels = series.to_numpy() if isinstance(series, nw.Series) else value
+    if isinstance(labels, (list, tuple)):
+        labels = np.array(labels, dtype=object)  # as they are: NumPy would turn [1, "a"] and [nan, "a"] into text
+    missing = np.ma.getmaskarray(labels) if isinstance(labels, np.ma.MaskedArray) else np.False_
+    labels = np.ma.getdata(labels) if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels, missing = labels[:, 0], np.broadcast_to(missing, labels.shape)[:, 0]
+    if labels.ndim != 1:
+        raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}")
+    if labels.dtype.kind in "fcOmM":
+        missing = missing | np.array([absent(label) for label in labels], dtype=bool)
+    if np.any(missing):
+        count = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}"
+        raise InputError(f"{name} has {count}, first at row {missing.argmax()}; drop those rows")
+    kinds = {"text" if isinstance(label, (str, bytes)) else "" for label in labels} if labels.dtype == object else set()
+    try:
+        if len(kinds) > 1:
+            raise TypeError
+        if labels.dtype == object:
+            labels = np.array(labels.tolist())
+        classes, codes = np.unique(labels, return_inverse=True)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must hold labels of one kind, all numbers or all strings") from None
+    return classes, np.asarray(codes, dtype=np.intp)
+
+
+def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
+    """Group numbers 0, 1, .. of the pooled rows, (n + m,), from labels of any kind."""
+    _, groups = label_codes(value, "blocks")
+    if len(groups) != n + m:
+        raise InputError(
+            f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y; got {len(groups)} labels"
+        )
+    of_x = np.bincount(groups, np.arange(n + m) < n)
+    if ((of_x == 0) | (of_x == np.bincount(groups))).all():
+        raise InputError("no block holds rows of both X and Y, so nothing could be exchanged")
+    return groups

@@ -1,0 +1,324 @@
+"""Anything that holds columns, as columns of numbers or as the first thing that stands in the way.
+
+Frame libraries are reached through narwhals alone.
+"""
+
+import math
+import numbers
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+from narwhals.exceptions import DuplicateError
+
+from densdiff.errors import InputError
+from densdiff.messages import DATES, came, listed, shown, uneven, warn
+
+FloatArray = npt.NDArray[np.float64]
+EXACT = 2**53  # float64 holds every integer up to here
+_KINDS: dict[str, tuple[Any, ...]] = {
+    "text": (str, bytes),
+    "complex numbers": (numbers.Complex,),
+    "dates or durations": DATES,
+    "nested values": (list, tuple, dict, set, np.ndarray),
+}
+_NEARLY = 0.8  # of distinct texts
+_NUMERIC = "numeric columns are needed"
+_ADVICE = {
+    "complex numbers": "pass the real and the imaginary part as two columns",
+    "dates or durations": "turn them into numbers first, such as seconds since a fixed day, or leave them out",
+    "nested values": "give each entry a column of its own",
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    values: npt.NDArray[Any]
+    kind: str = "numbers"  # "booleans" of a frame, or what stands in the way, in words
+    row: int = 0  # of the first value of that kind
+    largest: int = 0  # magnitude of the largest integer
+
+
+@dataclass(frozen=True)
+class Table:
+    where: str
+    shape: tuple[int, ...]
+    columns: list[Column]
+    names: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def some(self, rows: Any) -> "Table":
+        """Some of the rows, by an index."""
+        columns = [replace(column, values=column.values[rows]) for column in self.columns]
+        return replace(self, columns=columns, shape=(len(columns[0].values), *self.shape[1:]))
+
+    def select(self, names: Sequence[str]) -> "Table":
+        place = {name: j for j, name in enumerate(self.names or ())}
+        return replace(self, columns=[self.columns[place[name]] for name in names], names=tuple(names))
+
+
+def table_of(data: Any, where: str) -> Table:
+    """The input as columns that still hold what came; no value is judged before columns are matched."""
+    if isinstance(data, Table):
+        return replace(data, where=where)
+    raw: Any = ()
+    try:
+        frame = nw.from_native(data, allow_series=True, pass_through=True)
+        raw = frame.columns if isinstance(frame, nw.DataFrame) else ()
+    except DuplicateError:
+        # narwhals wants unique names before one can ask it for them; in pyarrow `columns` holds the data
+        raw = getattr(data, "column_names", None) or data.columns
+    names = tuple(map(str, raw))
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise InputError(f"{where} has more than one column named {listed(twice)}; rename or drop the others")
+    if isinstance(frame, nw.LazyFrame) or type(data).__module__.startswith("dask."):
+        raise InputError(f"{where} is lazy ({type(data).__name__}); collect it first (in Dask: compute)")
+    if isinstance(frame, nw.Series):
+        # an unnamed Series is None in pandas and "" elsewhere
+        label = None if frame.name in (None, "") else (str(frame.name),)
+        return Table(where, (len(frame),), [_series(frame)], label)
+    if isinstance(data, (list, tuple)) and data and _fields(data[0]) is not None:
+        data = _by_columns(data, where)
+    if isinstance(data, Mapping):
+        table = _of_mapping(data, where)
+    elif isinstance(frame, nw.DataFrame):
+        table = Table(where, frame.shape, [_series(column) for column in frame.iter_columns()], names)
+    else:
+        array = _array(data, where)
+        columns = array.T if array.ndim == 2 else array[None]
+        table = Table(where, array.shape, [_column(column) for column in columns])
+    if not table.columns:
+        raise InputError(f"{where} has no columns (shape {table.shape}); at least 1 is needed")
+    return table
+
+
+def _fields(row: Any) -> Mapping[Any, Any] | None:
+    """A row that knows the names of its values, as a mapping; None for other rows."""
+    if isinstance(row, Mapping):
+        return row
+    return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else None
+
+
+def _by_columns(rows: Sequence[Any], where: str) -> dict[str, Any]:
+    """Rows by name as columns by name; what a row lacks is a missing value."""
+    found: dict[str, Any] = {}
+    for i, row in enumerate(rows):
+        if (named := _fields(row)) is None:
+            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}")
+        for name, value in named.items():
+            found.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
+        if len(texts := Counter(map(str, named))) < len(named):
+            twice = [name for name, count in texts.items() if count > 1]
+            raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}")
+    return found
+
+
+def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
+    """Columns by name, each a sequence of the same length."""
+    names, columns = tuple(map(str, data)), []
+    for name, values in zip(names, data.values(), strict=True):
+        if isinstance(values, (list, tuple)) and values and _fields(values[0]) is not None:
+            values = np.fromiter(values, dtype=object, count=len(values))  # one column of mappings, not many columns
+        part = table_of(values, f"column {shown(name)} of {where}")
+        if len(part.shape) != 1:
+            raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed")
+        boolean = part.columns[0].values.dtype == bool or _truths(values)
+        columns.append(replace(part.columns[0], kind="booleans") if boolean else part.columns[0])
+    lengths = [len(column.values) for column in columns]
+    if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
+        first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
+        raise InputError(f"columns of {where} differ in length: {first}")
+    if len(set(names)) < len(names):
+        raise InputError(f"{where} has two keys that read alike: {listed(names)}")
+    return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)
+
+
+def _truths(values: Any) -> bool:
+    """Whether Python objects are True, False and missing ones, which would pass for numbers."""
+    if not isinstance(values, (list, tuple)) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
+        return False
+    return all(isinstance(v, (bool, np.bool_)) or absent(v) for v in values) and not all(map(absent, values))
+
+
+def _array(data: Any, where: str) -> npt.NDArray[Any]:
+    """Anything that is no frame as a 1-D or 2-D array; masked entries become NaN or None."""
+    if hasattr(data, "toarray") and hasattr(data, "nnz"):
+        raise InputError(f"{where} is a sparse matrix of shape {data.shape}; pass {where}.toarray()")
+    if hasattr(data, "column_names"):  # a RecordBatch would be read without its names
+        raise InputError(f"{where} is a {type(data).__name__}; pass pyarrow.Table.from_batches([{where}])")
+    if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__array__"):
+        raise InputError(f"{where} must be an array, a list of rows or a data frame; got {came(data)}")
+    try:
+        if isinstance(data, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in data):
+            data = np.ma.stack(data)  # NumPy would read what is under the mask
+        array: Any = np.asanyarray(data)
+        if isinstance(data, (list, tuple)) and (
+            # NumPy turns [1, "a"] into text and [2**60 + 1, 0.5] into floats: keep what was really given
+            array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) > EXACT).any())
+        ):
+            array = np.asarray(data, dtype=object)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(f"{where} cannot be read as an array: {uneven(data) or error}") from error
+    if isinstance(array, np.ma.MaskedArray):
+        numeric = array.dtype.kind in "biuf"
+        if np.ma.getmaskarray(array).any():
+            array = np.ma.filled(array.astype(float if numeric else object), np.nan if numeric else None)
+        array = np.ma.getdata(array)
+    if array.dtype.names:
+        raise InputError(f"{where} is a structured array; pass a data frame, or a plain 2-D array")
+    if array.ndim not in (1, 2):
+        raise InputError(f"{where} has shape {array.shape}; pass rows by columns (2-D), or 1-D for one column")
+    return np.asarray(array)
+
+
+def _series(series: Any) -> Column:
+    """A frame's column; the declared type decides first, because a polars struct reads as plain integers."""
+    dtype = series.dtype
+    if dtype in (nw.Int128, nw.UInt128):
+        return _unpacked(np.array(series.to_list(), dtype=object))  # NumPy has no such type
+    kind = ""
+    if dtype.is_nested():
+        kind = "nested values"
+    elif dtype.is_temporal():
+        kind = "dates or durations"
+    elif dtype in (nw.Categorical, nw.Enum):
+        kind = "categories"
+    elif dtype in (nw.String, nw.Binary):
+        kind = "text"
+    found = _column(series.to_numpy(), kind)
+    return replace(found, kind="booleans") if dtype == nw.Boolean else found
+
+
+def _column(values: npt.NDArray[Any], kind: str = "") -> Column:
+    code = values.dtype.kind
+    if not kind and code == "O":
+        return _unpacked(values)
+    if not kind and code in "biuf":
+        wide = code in "iu" and values.dtype.itemsize == 8 and values.size
+        return Column(values, largest=max(int(values.max()), -int(values.min())) if wide else 0)
+    kind = kind or {"c": "complex numbers", "M": "dates or durations", "m": "dates or durations"}.get(code, "text")
+    row = next((i for i, value in enumerate(values) if not absent(value)), None)
+    return Column(np.full(len(values), np.nan)) if row is None else Column(values, kind, row)
+
+
+def _unpacked(values: npt.NDArray[Any]) -> Column:
+    """Python objects as floats, unless one of them is no number."""
+    found = np.full(len(values), np.nan)
+    largest = 0
+    for i, value in enumerate(values):
+        if absent(value):
+            continue
+        if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
+            kinds = (kind for kind, types in _KINDS.items() if isinstance(value, types))
+            return Column(values, next(kinds, f"{type(value).__name__} objects"), i)
+        number: Any = value
+        try:
+            found[i] = float(number)
+        except OverflowError:
+            found[i] = math.inf if number > 0 else -math.inf
+        if isinstance(value, numbers.Integral) and math.isfinite(found[i]):
+            largest = max(largest, abs(int(value)))
+    return Column(found, largest=largest)
+
+
+def absent(value: Any) -> bool:
+    if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
+        return bool(value != value)
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    return value is None or type(value).__name__ in ("NAType", "NaTType", "MaskedConstant")
+
+
+def missing_values(column: Column) -> npt.NDArray[np.bool_]:
+    """Which values are missing, (n,)."""
+    values = column.values
+    if values.dtype.kind in "biu":
+        return np.zeros(len(values), dtype=bool)
+    if values.dtype.kind in "fc":
+        return np.asarray(np.isnan(values))
+    if column.kind == "nested values":
+        return np.array([absent(value) for value in values], dtype=bool)
+    given = values.tolist() if values.dtype.kind not in "mM" else list(values)
+    known = {value: absent(value) for value in dict.fromkeys(given)}
+    return np.fromiter((known.get(value, True) for value in given), bool, len(given))
+
+
+def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | None = None) -> FloatArray:
+    """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
+    found = np.empty((table.shape[0], len(table.columns)), order="F")
+    labels = [f"column {shown(name)} of {table.where}" if name else table.where for name in names]
+    for j, (column, label) in enumerate(zip(table.columns, labels, strict=True)):
+        if column.kind not in ("numbers", "booleans"):
+            mixed = other is not None and other.columns[j].kind != column.kind
+            aside = f" (in {other.where}: {other.columns[j].kind})" if other and mixed else ""
+            raise InputError(refusal(column, label, aside))
+        with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf and is named below
+            found[:, j] = column.values
+        warn_of_precision(column.largest, label, notes)
+    if np.isfinite(found).all():
+        return found
+    for bad, what in ((np.isnan, "missing"), (np.isinf, "infinite")):
+        if (counts := bad(found).sum(axis=0)).any():
+            j = int(np.flatnonzero(counts)[0])
+            row = int(np.flatnonzero(bad(found[:, j]))[0])
+            raise InputError(_obstacle(labels[j], counts.tolist(), what, row, float(found[row, j])))
+    return found
+
+
+def warn_of_precision(largest: int, label: str, notes: list[str]) -> None:
+    """Of integers that float64 cannot tell apart, the largest of which is this one."""
+    if largest > EXACT:
+        text = f"integers up to {largest} are beyond 2**53, where float64 skips whole numbers"
+        warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+
+
+def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) -> str:
+    affected = [count for count in counts if count]
+    one = affected[0] == 1
+    found = f"{affected[0]} {what} value{'' if one else 's'}"
+    first = f"{'' if one else 'first '}{f'{value} ' if what == 'infinite' else ''}at row {row}"
+    more = f", and more in {len(affected) - 1} other column{'s' * (len(affected) > 2)}" if affected[1:] else ""
+    cure = "drop or fill" if what == "missing" else "drop or correct"
+    return f"{label}: {found}, {first}{more}; {cure} those rows first"
+
+
+def nearly_numbers(values: npt.NDArray[Any]) -> bool:
+    """Whether so many texts read as numbers that they are hardly meant as categories."""
+    distinct = [value for value in dict.fromkeys(values.tolist()) if not absent(value)]
+    return bool(distinct) and sum(map(parses, distinct)) >= _NEARLY * len(distinct)
+
+
+def refusal(column: Column, label: str, aside: str, start: int = 0) -> str:
+    """Why a column that holds no numbers cannot be used, and the way out; its first row has the number ``start``."""
+    values, kind = column.values, column.kind
+    first = f"{shown(values[column.row])} at row {start + column.row}"
+    if kind in _ADVICE:
+        return f"{label} holds {kind}{aside}, first {first}; {_ADVICE[kind]}"
+    cast = "cast it to numbers (pandas: .astype(float), polars: .cast(float))"
+    if kind not in ("text", "categories"):
+        return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: {cast} or leave it out"
+    given = [i for i, value in enumerate(values) if not absent(value)]
+    words = [i for i in given if not parses(values[i])]
+    if not words:
+        return f"{label} holds numbers stored as {kind}{aside}, first {first}; {_NUMERIC}: {cast}"
+    if len(words) == len(given):
+        return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: encode it as numbers or leave it out"
+    many = f" ({len(words)} of {len(given)} values are not)" if len(words) > 1 else ""
+    first = f"{shown(values[words[0]])} at row {start + words[0]} is not a number{many}"
+    return f"{label} holds {kind}{aside}: {first}; {_NUMERIC}: replace such values, then {cast}"
+
+
+def parses(value: Any) -> bool:
+    """Whether a value reads as a number."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True

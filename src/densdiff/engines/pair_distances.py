@@ -1,0 +1,139 @@
+"""Pair distances in tiles that stay in cache, counted into histograms or put through a radial kernel.
+
+Never an N x N array. Tiles of one group of rows belong to one task; tasks run on all cores and are added in order, so
+the answer does not depend on how many there are.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.kernel import squared_distances
+from densdiff.core.radial import Bins, Radial, interpolate
+from densdiff.core.scaling import FloatArray
+from densdiff.threads import cores, in_order
+
+_TILE = 1 << 16  # distances at a time: half a megabyte
+_PARALLEL_ROWS = 2000
+
+
+def pair_histograms(
+    rows: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], bins: Bins, *, direct: bool
+) -> FloatArray:
+    """Sum of omega_i omega_j over ordered pairs i != j by groups and distance, (G, G, bins), linear weights in a bin.
+
+    ``groups`` must be sorted.
+    """
+    n_groups = int(groups[-1]) + 1
+    bounds = np.searchsorted(groups, np.arange(n_groups + 1))
+    starts = np.repeat(omega[bounds[:-1]], np.diff(bounds))
+    even = bool(np.all(omega == starts))  # one weight per group: count first, weigh once
+
+    def task(g: int) -> FloatArray:
+        return _one_group(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
+
+    upper = np.array(list(in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
+    if even:
+        upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
+    return np.asarray(upper + upper.transpose(1, 0, 2))
+
+
+def _one_group(
+    rows: FloatArray,
+    omega: FloatArray,
+    groups: npt.NDArray[np.intp],
+    bins: Bins,
+    members: range,
+    direct: bool,
+    even: bool,
+) -> FloatArray:
+    """Histograms of the pairs i < j with i in one group, by the group of j, (G, bins)."""
+    n_groups, width = int(groups[-1]) + 1, bins.count + 1
+    counts = np.zeros(n_groups * width)
+    for start, stop in _spans(members, len(rows)):
+        squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
+        squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf  # j <= i: to the bin that never counts
+        position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
+        position *= bins.per_root
+        np.minimum(position, bins.count - 1, out=position)
+        cell = position.astype(np.int32)
+        position -= cell  # now the fraction that goes to the next node
+        cell += (groups[start:] * width).astype(np.int32)
+        flat, fraction = cell.ravel(), position.ravel()
+        weights = None
+        if not even:
+            weights = np.multiply.outer(omega[start:stop], omega[start:]).ravel()
+            fraction = fraction * weights
+        whole = np.bincount(flat, weights, minlength=counts.size)
+        upper = np.bincount(flat, fraction, minlength=counts.size)
+        counts += whole - upper
+        counts[1:] += upper[:-1]
+    return counts.reshape(n_groups, width)[:, :-1]
+
+
+@dataclass(frozen=True)
+class PairPlaces:
+    """The node nearest to the distance of each pair i < j, for histograms of many groupings of the same rows."""
+
+    i: npt.NDArray[np.int32]  # (P,)
+    j: npt.NDArray[np.int32]
+    node: npt.NDArray[np.int32]
+    count: int
+
+    def histograms(self, groups: npt.NDArray[np.intp], classes: npt.NDArray[np.intp]) -> FloatArray:
+        """Number of pairs by class and distance, (C, bins); ``classes`` (G, G) tells the class of two groups."""
+        n_classes = int(classes.max()) + 1
+        both = (groups * len(classes)).astype(np.int32)[self.i]
+        both += groups.astype(np.int32)[self.j]
+        place = (classes.ravel() * self.count).astype(np.int32)[both]
+        place += self.node
+        return np.bincount(place, minlength=n_classes * self.count).reshape(n_classes, -1).astype(np.float64)
+
+
+def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
+    """The places of all pairs of a few thousand rows at most."""
+    i, j = (index.astype(np.int32) for index in np.triu_indices(len(rows), 1))
+    position = np.sqrt(np.sqrt(squared_distances(rows, rows, direct)[i, j])) * bins.per_root
+    return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(np.int32), bins.count)
+
+
+def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:
+    """Runs of rows whose tile against all later rows has about ``_TILE`` entries."""
+    start = members.start
+    while start < members.stop:
+        stop = min(members.stop, start + max(1, _TILE // (n - start)))
+        yield start, stop
+        start = stop
+
+
+def radial_sums(
+    points: FloatArray, rows: FloatArray, weights: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+) -> list[FloatArray]:
+    """Sums over rows of weight times each kernel at each point, (k, c) each for weights (N, c)."""
+    sums = [np.empty((len(points), weights.shape[1])) for _ in kernels.values]
+    step = max(1, _TILE // len(rows))
+    for start in range(0, len(points), step):
+        tiles = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
+        for found, tile in zip(sums, tiles, strict=True):
+            found[start : start + step] = tile @ weights
+    return sums
+
+
+def kernel_matrix(points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool) -> FloatArray:
+    """A single kernel between points and rows, (k, N), in tiles."""
+    found = np.empty((len(points), len(rows)))
+    step = max(1, _TILE // len(rows))
+    for start in range(0, len(points), step):
+        found[start : start + step] = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)[0]
+    return found
+
+
+def kernel_block(
+    points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+) -> list[FloatArray]:
+    """Each kernel between points and rows, (k, N), at sigma but without its scale."""
+    distances = np.sqrt(squared_distances(points, rows, direct))
+    distances /= sigma
+    return interpolate(kernels, distances)

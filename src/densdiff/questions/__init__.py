@@ -1,1 +1,0 @@
-"""The questions a person asks of two samples, one file each."""

@@ -1,0 +1,96 @@
+"""What every result shares: the receipt of how it was computed, words for effects, and data that only pictures need."""
+
+import json
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FloatArray = npt.NDArray[np.float64]
+VERSION = version("densdiff")
+# Two normal populations d deviations apart have the normalized distance 1 - exp(-d^2 / 4); the limits are those of
+# Cohen's d of 0.2, 0.5, 0.8 and 1.7
+EFFECTS = ((0.01, "negligible"), (0.06, "small"), (0.15, "medium"), (0.5, "large"))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON does not know: arrays as lists, labels such as dates as text."""
+    return value.tolist() if isinstance(value, np.ndarray) else str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """How a result was computed; the common part of every result."""
+
+    sigma: float | tuple[float, float] | None
+    lam: float | None
+    solver: str
+    n_centers: int | None
+    n_x: int
+    n_y: int
+    seed: int
+    tuning: str
+    warnings: tuple[str, ...] = ()
+    version: str = field(default=VERSION)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return dict(json.loads(json.dumps(self._contents(), allow_nan=False, default=_plain)))
+
+    def _contents(self) -> dict[str, Any]:
+        """What ``to_dict`` holds, before it is made plain."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """``to_dict`` as JSON text."""
+        return json.dumps(self.to_dict(), indent=2)
+
+    def _receipt_lines(self) -> list[str]:
+        sigma = self.sigma if isinstance(self.sigma, tuple) else (self.sigma,)
+        model = self.solver
+        model += "" if self.sigma is None else f", sigma {' and '.join(f'{s:.3g}' for s in sigma)}"
+        model += "" if self.lam is None else f", lam {self.lam:.3g}"
+        lines = [f"  model       {model}", f"  tuning      {self.tuning}; seed {self.seed}"]
+        return lines + [f"  note: {text}" for text in self.warnings]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A column of numbers: both densities, and b - a with a simultaneous band, at some points, (k,) each."""
+
+    points: FloatArray
+    a: FloatArray
+    b: FloatArray
+    difference: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A column of categories: the most frequent levels and their shares of each table."""
+
+    levels: tuple[str, ...]
+    a: FloatArray
+    b: FloatArray
+
+
+@dataclass(frozen=True)
+class Map:
+    """The difference b - a of two columns: points or levels of each, and values (len(y), len(x))."""
+
+    x: FloatArray | tuple[str, ...]
+    y: FloatArray | tuple[str, ...]
+    values: FloatArray
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """One column of numbers: densities of the classes times their shares, and that of the new rows."""
+
+    column: str
+    points: FloatArray  # (k,)
+    classes: FloatArray  # (K, k)
+    new: FloatArray  # (k,)

@@ -1,0 +1,1 @@
+"""When did a series change, and is a stream changing now?"""

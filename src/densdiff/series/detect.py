@@ -1,0 +1,361 @@
+"""When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
+
+from dataclasses import dataclass, fields, replace
+from math import sqrt
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff import messages
+from densdiff.core.contrasts import IntArray, peaks, season
+from densdiff.core.scaling import FloatArray
+from densdiff.data import inputs, parameters
+from densdiff.data.series import Series, check_series, check_window
+from densdiff.data.stretches import counted, most_rows, stretches
+from densdiff.data.summary import reading
+from densdiff.errors import InputError
+from densdiff.estimators.kde import KDEDifference
+from densdiff.estimators.kliep import KLIEP
+from densdiff.estimators.lsdd import LSDD
+from densdiff.results import Receipt
+from densdiff.series.features import CENTERS
+from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
+from densdiff.sources.blocks import Source
+from densdiff.testing.plan import checked
+from densdiff.threads import on_one_thread
+
+_TUNINGS = ("series", "window")
+_SHORTEST = 4  # samples in a window
+_SEASON = 0.6  # of a season, in an automatic window
+_TUNED = {
+    "LSDD": "one model for the series, sigma the median distance of subsequences",
+    "LSDD at every position": "cross-validation at every position",
+    "KDEDifference": "one width for the series, by likelihood cross-validation",
+    "KLIEP": "one sigma for the series, the median distance of subsequences",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChangesResult(Receipt):
+    """The changes in a series.
+
+    Attributes
+    ----------
+    changes : array of int
+        Index of the first sample of each new regime, increasing; empty if nothing changed.
+    pvalues : array of shape (number of changes,)
+        Probability of a contrast as large anywhere in a series of this dependence without change.
+    scores : array of shape (T,)
+        The largest contrast over all scales at each sample; nan where less than half a window is on one side.
+    threshold : float
+        What a score must exceed; exceeded with probability alpha if nothing changes. nan for scores fitted anew at
+        every position, whose peaks are judged by the contrast of one model for the series.
+    window, lag : int
+        Samples in the smallest window and in a subsequence.
+    alpha : float
+    dependence : float
+        The correlation from sample to sample that the threshold reckons with, at most; what is slower is called change.
+    series, names, times
+        What was given, for the picture.
+    """
+
+    changes: IntArray
+    pvalues: npt.NDArray[np.float64]
+    scores: npt.NDArray[np.float64]
+    threshold: float
+    window: int
+    lag: int
+    alpha: float
+    dependence: float
+    series: npt.NDArray[np.float64]
+    names: tuple[str, ...]
+    times: npt.NDArray[Any] | None
+
+    def _contents(self) -> dict[str, Any]:
+        """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
+        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
+        found["threshold"] = self.threshold if np.isfinite(self.threshold) else None
+        found["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
+        found["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
+        return found
+
+    def plot(self) -> npt.NDArray[Any]:
+        """`plots.plot_changes` of this result."""
+        from densdiff.plots import plot_changes
+
+        return plot_changes(self)
+
+    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
+        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        from densdiff.report import write_changes
+
+        return write_changes(path, self, title)
+
+    def __str__(self) -> str:
+        found = len(self.changes)
+        lines = [f"{found or 'No'} change{'s' * (found != 1)} in {self.n_x} samples"]
+        for change, p in zip(self.changes, self.pvalues, strict=True):
+            at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
+            lines.append(f"  at {change}{at}  p {p:.3g}")
+        scales = "" if np.isnan(self.threshold) else " and its doubles"
+        lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
+        lines.append(f"  null        no change, correlation of samples at most {self.dependence:.3g}")
+        return "\n".join(lines + self._receipt_lines())
+
+
+@on_one_thread
+def detect_changes(
+    series: Any,
+    *,
+    time: Any = None,
+    window: Any = "auto",
+    lag: int = 5,
+    tuning: str = "series",
+    n_changes: int | None = None,
+    alpha: float = 0.05,
+    model: Any = None,
+    random_state: Any = None,
+) -> ChangesResult:
+    """Find the samples at which a series begins to behave in another way.
+
+    Parameters
+    ----------
+    series : array or data frame of shape (T,) or (T, d)
+        Samples in the order of time.
+    time : str or array of shape (T,), optional
+        The clock, by the name of its column, which is then no data, or as an array.
+    window : "auto", int or str
+        Samples on each side of a change that are compared, at least; a duration such as "4s" if there is a clock.
+    lag : int
+        Samples in a subsequence: what is compared are the distributions of so many samples in a row.
+    tuning : {"series", "window"}
+        One sigma and lam for the whole series; or the paper's way, cross-validation at every position.
+    n_changes : int, optional
+        How many changes to report, whatever their p-values; by default those that ``alpha`` allows.
+    alpha : float
+        Bound on the probability of any report if nothing changes.
+    model : LSDD, KDEDifference or KLIEP, optional
+        Whose distance is the score; its sigma and lam are taken where they are numbers. With ``tuning="window"`` and
+        with the other two changes are peaks of that score at one scale.
+    random_state : None, int, Generator or RandomState
+
+    Returns
+    -------
+    ChangesResult
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> data = dd.datasets.piecewise_series([150], size=3.0, length=300, random_state=0)
+    >>> dd.detect_changes(data.series, random_state=0).changes.tolist()
+    [150]
+    """
+    alpha = parameters.fraction(alpha, "alpha")
+    parameters.choice(tuning, "tuning", _TUNINGS)
+    lag = parameters.whole(lag, "lag", 1)
+    wanted = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
+    estimator = checked(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
+    if tuning == "window" and not isinstance(estimator, LSDD):
+        raise InputError(f"tuning='window' is for LSDD; {type(estimator).__name__} has one width for the series")
+    own = estimator.random_state
+    seed = parameters.seed(random_state if own is None else own)
+    asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
+    series = inputs.read(series)
+    source = inputs.source_of(series, "series")
+    return asked.of(series) if source is None else _in_stretches(source, asked)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What was asked of a series, all arguments checked."""
+
+    time: Any
+    window: Any
+    lag: int
+    tuning: str
+    wanted: int | None
+    alpha: float
+    model: LSDD | KDEDifference | KLIEP
+    seed: int
+
+    def of(self, series: Any) -> ChangesResult:
+        """The changes of a series in memory."""
+        data = check_series(series, self.time)
+        given, length = check_window(self.window, data.step), len(data.rows)
+        plan = Plan.of(length, given or _auto_window(data.rows, length), self.lag, self.alpha, self.seed)
+        if given is not None and 2 * given + plan.lag > length:
+            sides = f"window={self.window!r} takes {given} samples on each side"
+            raise InputError(f"{sides}, but series has only {length} in all")
+        search = _Search(data, plan, self.model, self.tuning, self.wanted)
+        if plan.lag < self.lag:
+            cut = f"lag cut from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
+            search.notes.append(cut)
+        return search.result()
+
+
+def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
+    """The changes of a series that is read in blocks: all at once if it fits, else in stretches that overlap.
+
+    Each stretch is searched at alpha over their number, so that alpha bounds any false report of all of them; what is
+    nearer to the middle of the next stretch is left to it.
+    """
+    total, width = counted(source), len(reading(source.head(), "series").names)
+    most = most_rows(width)
+    if total <= most:
+        return asked.of(next(stretches(source, "series", max(total, 1), 0))[1])
+    if asked.wanted is not None or not (asked.time is None or isinstance(asked.time, str)):
+        what = "n_changes" if asked.wanted is not None else "time as an array"
+        raise InputError(f"{what} is for series that fit in memory, here {most} of {total} samples; leave it out")
+    head = check_series(next(stretches(source, "series", most, 0))[1], asked.time)
+    window = check_window(asked.window, head.step) or _auto_window(head.rows, total)
+    if (overlap := 8 * window + asked.lag) > most // 2:
+        cure = f"take a window of at most {most // 20}, or raise sklearn.set_config(working_memory=...)"
+        raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}")
+    count = -(-(total - overlap) // (most - overlap))
+    each = replace(asked, window=window, alpha=asked.alpha / count)
+    parts = [(start, each.of(part)) for start, part in stretches(source, "series", most, overlap)]
+    return _joined(parts, asked.alpha, overlap)
+
+
+def _joined(parts: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
+    """One result of overlapping stretches, each responsible up to the middle of the overlap."""
+    notes: list[str] = []
+    count, kept = len(parts), []
+    for k, (start, part) in enumerate(parts):
+        low = overlap // 2 if k else 0
+        high = len(part.scores) - (overlap - overlap // 2 if k < count - 1 else 0)
+        own = (part.changes >= low) & (part.changes < high)
+        clock = None if part.times is None else part.times[low:high]
+        found = part.changes[own] + start, np.minimum(1.0, count * part.pvalues[own])
+        kept.append((*found, part.scores[low:high], part.series[low:high].astype(np.float32), clock))
+        notes += part.warnings
+    notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; the threshold is the highest")
+    changes, pvalues, scores, series, times = zip(*kept, strict=True)
+    return replace(
+        parts[0][1],
+        changes=np.concatenate(changes),
+        pvalues=np.concatenate(pvalues),
+        scores=np.concatenate(scores),
+        threshold=max(part.threshold for _, part in parts),
+        alpha=alpha,
+        series=np.concatenate(series),
+        times=None if times[0] is None else np.concatenate(times),
+        n_x=sum(map(len, scores)),
+        warnings=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _auto_window(rows: FloatArray, length: int) -> int:
+    """From the length; more than half a season if these rows have one, or its rise would be a change."""
+    rule = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
+    return max(_SHORTEST, round(max(rule, _SEASON * season(rows))))
+
+
+class _Search:
+    """One series on its way to a result."""
+
+    def __init__(
+        self, data: Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, wanted: int | None
+    ) -> None:
+        self.data, self.plan, self.model, self.wanted = data, plan, model, wanted
+        self.by_windows = tuning == "window" or not isinstance(model, LSDD)
+        self.notes = list(data.notes)
+
+    def result(self) -> ChangesResult:
+        rows, plan = self.data.rows, self.plan
+        constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
+        if len(rows) < 2 * plan.window + plan.lag or constant:
+            few = f"{len(rows)} samples are too few for windows of {plan.window}"
+            self.notes.append(f"no change can be found: {'the series is constant' if constant else few}")
+            if not constant:
+                messages.warn(self.notes[-1])
+            return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)
+        one = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
+        scan = SeriesScan.of(rows, plan, one, self.by_windows)
+        lines, least = beyond_lines(rows, scan, one)
+        if self.by_windows:
+            changes, pvalues, scores, threshold = self._peaks(scan)
+        else:
+            changes, pvalues = scan.segmented(self.wanted)
+            scores, threshold = _at_samples(scan), scan.threshold
+        pvalues = np.maximum(pvalues, least)
+        if self.wanted is None:
+            kept = pvalues <= plan.alpha
+            if len(lines) and not kept.any() and len(kept):
+                which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
+                self.notes.append(f"the level of {which} follows a straight line, and nothing changes beyond it")
+            changes, pvalues = changes[kept], pvalues[kept]
+        return self._result(changes, pvalues, scores, threshold, scan)
+
+    def _peaks(self, scan: SeriesScan) -> tuple[IntArray, FloatArray, FloatArray, float]:
+        """Peaks of a score by windows, each judged by the largest contrast of the series' own model around it.
+
+        A score fitted anew at every position has no null of its own that could be computed, hence no threshold.
+        """
+        plan, vectors = self.plan, scan.features.vectors
+        sigmas = parameters.positive_grid(self.model.sigma, "sigma")
+        sigmas = None if sigmas is None else sigmas / scan.features.unit
+        if isinstance(self.model, LSDD):
+            score = lsdd_scores(vectors, plan.window, sigmas, self.model.checked_grids()[1], plan.seed)
+        elif isinstance(self.model, KDEDifference):
+            score = kde_scores(vectors, plan.window, sigmas, plan.seed)
+        else:
+            score = kliep_scores(vectors, plan.window, sigmas, plan.seed)
+        scores = np.full(len(self.data.rows), np.nan)
+        scores[plan.shift : plan.shift + len(score)] = score
+        places = peaks(scores, plan.window)
+        near = np.abs(scan.borders() - places[:, None]) <= plan.window // 2
+        judged = np.where(near, scan.contrasts(), -np.inf).max(axis=1)  # (places,)
+        pvalues = np.array([scan.pvalue(contrast) for contrast in judged])
+        order = np.argsort(-scores[places], kind="stable")
+        order = order[pvalues[order] <= plan.alpha] if self.wanted is None else order[: self.wanted]
+        kept = np.sort(order)
+        return places[kept], pvalues[kept], scores, np.nan
+
+    def _result(
+        self,
+        changes: IntArray,
+        pvalues: FloatArray,
+        scores: FloatArray,
+        threshold: float,
+        scan: SeriesScan | None,
+    ) -> ChangesResult:
+        plan = self.plan
+        if self.wanted is not None and len(changes) < self.wanted:
+            room = f"windows of {plan.window} samples leave room for {len(changes)}"
+            messages.warn(f"{self.wanted} changes were asked for, but {room}", self.notes)
+        name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))
+        model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
+        return ChangesResult(
+            changes=changes,
+            pvalues=pvalues,
+            scores=scores,
+            threshold=threshold,
+            window=plan.window,
+            lag=plan.lag,
+            alpha=plan.alpha,
+            dependence=plan.slowest,
+            series=self.data.rows,
+            names=self.data.names,
+            times=self.data.times,
+            sigma=None if model is None else model.sigma,
+            lam=None if model is None else model.lam,
+            solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
+            n_centers=None if model is None else model.n_centers,
+            n_x=len(self.data.rows),
+            n_y=0,
+            seed=plan.seed,
+            tuning=_TUNED["LSDD at every position" if self.by_windows and name == "LSDD" else name],
+            warnings=tuple(self.notes),
+        )
+
+
+def _at_samples(scan: SeriesScan) -> FloatArray:
+    """The largest contrast at every sample, straight between the borders of blocks, (T,)."""
+    score = scan.contrasts()
+    known = np.where(np.isfinite(score), score, np.nan)
+    return np.interp(np.arange(scan.plan.length), scan.borders(), known, left=np.nan, right=np.nan)

@@ -1,0 +1,99 @@
+"""One model for a whole series: every subsequence as a few features whose mean differences are the distance E6."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core import kernel, selection
+from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
+from densdiff.estimators.lsdd import LSDD
+from densdiff.solvers.centers import CenterKernel
+
+CENTERS = 150
+STRENGTH = 0.1  # lam in units of G's mean row sum
+MOST_FEATURES = 12
+KEPT = 0.98  # of the variance of the features
+_PART = 2000  # rows that tell the principal axes
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class SeriesFeatures:
+    """Features of the subsequences y(t), .., y(t + lag - 1), centred, and the model they come from."""
+
+    values: FloatArray  # (T - lag + 1, p)
+    n_own: int  # of subsequences; the others are of single samples
+    vectors: FloatArray  # (T - lag + 1, d lag), in inner units
+    sigma: float
+    lam: float
+    n_centers: int
+    unit: float  # a user's sigma is one in inner units times this
+
+
+def subsequences(rows: FloatArray, lag: int) -> FloatArray:
+    """The vectors [y(t), .., y(t + lag - 1)], (T - lag + 1, d lag)."""
+    if lag == 1:
+        return rows
+    return np.lib.stride_tricks.sliding_window_view(rows, lag, axis=0).reshape(len(rows) - lag + 1, -1)
+
+
+def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArray]:
+    """Scaling of one sample by itself, and its rows scaled."""
+    even = np.broadcast_to(1.0 / len(rows), len(rows))
+    scaling, inner, _ = pooled_scaling(rows, rows, even, even, standardize)
+    return scaling, inner
+
+
+def own_sigma(centers: FloatArray, model: LSDD, unit: float) -> float:
+    """The model's, where it is a number of the user's, else the median distance of the centers; in inner units."""
+    sigmas = model.checked_grids()[0]
+    return kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
+
+
+def own_lam(of: CenterKernel, sigma: float, model: LSDD) -> float:
+    """The model's, where it is a number, else so much of G's mean row sum."""
+    lams = model.checked_grids()[1]
+    return STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
+
+
+def principal_axes(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances (b,) and axes (b, b) of features (k, b), the widest first."""
+    spread, axes = np.linalg.eigh(np.cov(features.T).reshape(features.shape[1], -1))
+    return np.maximum(spread[::-1], 0.0), axes[:, ::-1]
+
+
+def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> SeriesFeatures:
+    """Kernels on some subsequences, turned so that squared mean differences are E6, the leading axes kept.
+
+    With a lag, features of single samples stand beside them, of the same variance in all: what changes in the columns
+    of one sample is hard to see among so many more.
+    """
+    scaling, inner = own_scaling(rows, model.standardize)
+    vectors = subsequences(inner, lag)
+    values, sigma, lam, n_centers = _features(vectors, model, scaling.sigma_unit, seed, MOST_FEATURES)
+    n_own = values.shape[1]
+    if lag > 1:
+        single = _features(inner, model, scaling.sigma_unit * np.sqrt(lag), seed, MOST_FEATURES // 2)[0]
+        single = single[(lag - 1) // 2 :][: len(values)]  # the middle of each subsequence
+        size = values.var(axis=0).sum() / max(single.var(axis=0).sum(), np.finfo(float).tiny)
+        values = np.hstack([values, single * np.sqrt(size)])
+    unit = scaling.sigma_unit
+    return SeriesFeatures(values - values.mean(axis=0), n_own, vectors, sigma * unit, lam, n_centers, unit)
+
+
+def _features(
+    vectors: FloatArray, model: LSDD, unit: float, seed: int, most: int
+) -> tuple[FloatArray, float, float, int]:
+    """The values (N, p) of at most so many, sigma in inner units, lam and the number of centers."""
+    centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
+    sigma = own_sigma(centers, model, unit)
+    of = CenterKernel(centers, kernel.radius(vectors), sigma)
+    lam = own_lam(of, sigma, model)
+    spread, axes = principal_axes(of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)]))
+    share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
+    kept = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
+    values = np.empty((len(vectors), kept))
+    for start in range(0, len(vectors), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        values[block] = of.turned(sigma, lam, vectors[block], axes[:, :kept])
+    return values, sigma, lam, len(centers)

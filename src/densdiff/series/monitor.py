@@ -1,0 +1,304 @@
+"""Is a stream changing now? The distance of its last rows from a reference, and a threshold for a mean run length."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff import messages
+from densdiff.core.scaling import FloatArray
+from densdiff.core.sliding_window import SlidingSum, run_length_threshold
+from densdiff.data import parameters
+from densdiff.data.pair import check_points, check_sample
+from densdiff.errors import InputError
+from densdiff.estimators.lsdd import LSDD
+from densdiff.series.features import CENTERS
+from densdiff.series.monitor_state import MonitorState, as_parameters, checked_run_length, settings_of
+from densdiff.series.stream import StreamModel
+from densdiff.threads import on_one_thread
+
+_ENOUGH = 40  # windows in a reference
+_EXACT = 2**53  # whole numbers that float64 holds
+_ROWS = 4096  # looked at in one go, so that memory stays the same
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorStep:
+    """What a monitor says after one row.
+
+    Attributes
+    ----------
+    index : int
+        Of the row, from 0 at the first update.
+    score : float or None
+        Squared distance of the last ``window`` rows from the reference, in units of its noise: about the number of axes
+        while all is calm. None until there are so many rows.
+    threshold : float
+    alarm : bool
+        Whether the score exceeds the threshold.
+    """
+
+    index: int
+    score: float | None
+    threshold: float
+    alarm: bool
+
+    @property
+    def strength(self) -> float | None:
+        """The score in thresholds: above 1 is an alarm."""
+        return None if self.score is None else self.score / self.threshold
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        if self.score is None:
+            return f"row {self.index}: the window is not full yet"
+        what = "ALARM, " if self.alarm else ""
+        return f"row {self.index}: {what}score {self.score:.4g}, {self.score / self.threshold:.2f} of the threshold"
+
+
+class ChangeMonitor:
+    """Watches a stream for a departure from a fixed reference sample.
+
+    Each row moves a window of the last rows; its distance from the reference is compared with a threshold that a
+    stream like the reference exceeds after ``run_length`` rows on average. An alarm stays while the score is above the
+    threshold.
+
+    Parameters
+    ----------
+    reference : array or data frame of shape (n, d)
+        Rows of the time when all was well, at least two windows; 40 windows or more for a run length as asked.
+    window : int
+        Rows that are compared with the reference: few for a quick answer to a large change, many for a small one.
+    run_length : float
+        Rows until a false alarm, on average, counted from the first update.
+    model : LSDD, optional
+        Its sigma and lam are taken where they are numbers, its ``n_centers`` and ``standardize`` as they are; by
+        default 150 centers, the median distance, and a tenth of the kernel matrix' mean row sum.
+    random_state : None, int, Generator or RandomState
+
+    Attributes
+    ----------
+    threshold_ : float
+    n_seen_ : int
+        Rows since the start or the last reset.
+    alarm_ : bool
+        Whether the last row's score was above the threshold.
+    names_ : tuple of str
+    sigma_, lam_ : float
+    seed_ : int
+    warnings_ : tuple of str
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import densdiff as dd
+    >>> random = np.random.default_rng(0)
+    >>> monitor = dd.ChangeMonitor(random.normal(size=2000), window=20, run_length=500, random_state=0)
+    >>> calm = monitor.update_many(random.normal(size=100))
+    >>> steps = monitor.update_many(random.normal(2.0, 1.0, size=40))
+    >>> next(step.index for step in steps if step.alarm) < 120
+    True
+    """
+
+    def __init__(
+        self,
+        reference: Any,
+        *,
+        window: int = 50,
+        run_length: float = 1000,
+        model: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.window = parameters.whole(window, "window", 2)
+        self.run_length = checked_run_length(run_length, self.window)
+        usual = LSDD(solver="centers", n_centers=CENTERS)
+        chosen: LSDD = parameters.estimator(usual if model is None else model, (LSDD,))
+        if chosen.centers is not None:
+            raise InputError("model must not have centers of its own: a monitor takes rows of its reference")
+        self._settings = settings_of(chosen)
+        self.seed_ = parameters.seed(random_state if chosen.random_state is None else chosen.random_state)
+        self._learn(reference)
+
+    @on_one_thread
+    def _learn(self, reference: Any) -> None:
+        rows, names, notes = check_sample(reference, "reference")
+        if len(rows) < 2 * self.window:
+            raise InputError(f"reference has {len(rows)} rows; at least two windows of {self.window} are needed")
+        varies = rows.max(axis=0) > rows.min(axis=0)  # a difference of the two may overflow
+        if not varies.any():
+            raise InputError("reference holds one and the same row again and again: no change could be measured")
+        if len(rows) < _ENOUGH * self.window:
+            few = f"reference has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
+            messages.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
+        if still := [name for name, moves in zip(names, varies, strict=True) if not moves]:
+            what = "constant in the reference, so what it does in the stream is not seen"
+            messages.warn(f"{what}: {messages.listed(still)}", notes)
+        model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
+        features = model.features(rows)
+        random = np.random.default_rng([self.seed_, 12])
+        height, beyond = run_length_threshold(features, self.window, self.run_length, random)
+        if beyond:
+            notes.append(f"the threshold for a run length of {self.run_length:g} continues those of shorter ones")
+        self._model, self._mean = model, features.mean(axis=0)
+        self.threshold_, self.n_reference_ = self.window * height, len(rows)
+        self.names_, self.warnings_ = names, tuple(notes)
+        self.reset()
+
+    @property
+    def n_seen_(self) -> int:
+        return self._sums.seen
+
+    @property
+    def alarm_(self) -> bool:
+        """Whether the last row's score was above the threshold."""
+        if self.n_seen_ < self.window:
+            return False
+        gap = (self._sums.sum + self._sums.rest[self.n_seen_ % self.window]) / self.window - self._mean
+        return bool(self.window * np.einsum("j,j->", gap, gap) > self.threshold_)
+
+    @property
+    def sigma_(self) -> float:
+        return self._model.sigma * self._model.scaling.sigma_unit
+
+    @property
+    def lam_(self) -> float:
+        return self._model.lam
+
+    def update(self, x: Any) -> MonitorStep:
+        """Take one row: a number, a sequence of d numbers, a mapping or named tuple, or a frame of one row.
+
+        A row that cannot be used is an InputError with its index and leaves the monitor as it was.
+        """
+        return self._pushed(self._row(x))[0]
+
+    def update_many(self, X: Any) -> list[MonitorStep]:
+        """Take rows one after the other, as so many calls of `update`; all of them or, if one is bad, none.
+
+        Rows are a frame, an array, a mapping of columns, or a list of mappings.
+        """
+        if isinstance(X, (list, tuple)) and not X:
+            return []
+        try:
+            rows = check_points(X, self.names_, "X")
+        except InputError as error:
+            raise InputError(f"{error}; row 0 would be row {self.n_seen_} of the stream, which is as it was") from None
+        return [step for first in range(0, len(rows), _ROWS) for step in self._pushed(rows[first : first + _ROWS])]
+
+    def reset(self, reference: Any = None) -> "ChangeMonitor":
+        """Forget the stream; with a new reference, learn and calibrate anew."""
+        if reference is None:
+            self._sums = SlidingSum(self.window, len(self._mean))
+        else:
+            self._learn(reference)
+        return self
+
+    def _pushed(self, rows: FloatArray) -> list[MonitorStep]:
+        first = self.n_seen_
+        gaps = self._sums.push(self._model.features(rows)) / self.window - self._mean
+        scores = (self.window * np.einsum("ij,ij->i", gaps, gaps)).tolist()
+        threshold = self.threshold_
+        return [
+            MonitorStep(i, score, threshold, score > threshold)
+            if i >= self.window - 1
+            else MonitorStep(i, None, threshold, False)
+            for i, score in enumerate(scores, start=first)
+        ]
+
+    def _row(self, x: Any) -> FloatArray:
+        """One row (1, d); plain numbers take no detour."""
+        d = len(self.names_)
+        try:
+            if isinstance(x, tuple) and hasattr(x, "_asdict") and set(self.names_) & set(named := x._asdict()):
+                x = named
+            if isinstance(x, Mapping):
+                x = self._by_name(x)
+            elif hasattr(x, "to_frame") and hasattr(x, "index"):  # a row of a pandas frame
+                x = x.to_frame().T
+            if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)):
+                row = _as_row(x)
+                plain = row.dtype.kind == "f" or (row.dtype.kind in "iub" and np.abs(row).max(initial=0) < _EXACT)
+                plain = plain and not (isinstance(x, (list, tuple)) and any(map(_inexact, x)))
+                if plain and (row.shape in ((d,), (1, d)) or (d == 1 and row.ndim == 0)):
+                    found = row.reshape(1, d).astype(float)
+                    if math.isfinite(found.sum()) or np.isfinite(found).all():  # a sum is quick, but may overflow
+                        return found
+                    j = int(np.flatnonzero(~np.isfinite(found[0]))[0])
+                    raise InputError(f"column {messages.shown(self.names_[j])} is {found[0, j]}")
+                x = row.reshape(1, 1) if row.ndim == 0 else x
+            if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) and np.ndim(x) == 1 and d > 1:
+                x = [list(x)]
+            found = check_points(x, self.names_, "x")
+            if len(found) != 1:
+                raise InputError(f"x has {len(found)} rows; update takes one, update_many takes many")
+            return found
+        except (ValueError, TypeError) as error:  # InputError is a ValueError; NumPy refuses lists of lists with others
+            raise InputError(f"row {self.n_seen_} of the stream was refused and changed nothing: {error}") from None
+
+    def _by_name(self, x: Mapping[Any, Any]) -> list[Any]:
+        named = {str(name): value for name, value in x.items()}
+        if lacking := [name for name in self.names_ if name not in named]:
+            has = f"it has {', '.join(map(messages.shown, list(named)[:10]))}" if named else "it is empty"
+            raise InputError(f"x lacks {', '.join(map(messages.shown, lacking[:10]))}; {has}")
+        if len(named) < len(x):
+            twice = sorted({text for text in map(str, x) if list(map(str, x)).count(text) > 1})
+            raise InputError(f"x has two keys that read {messages.listed(twice)}")
+        return [named[name] for name in self.names_]
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write everything to exactly that path: arrays and a header of JSON, nothing that could run."""
+        MonitorState(
+            window=self.window,
+            run_length=self.run_length,
+            seed=self.seed_,
+            names=self.names_,
+            warnings=self.warnings_,
+            n_reference=self.n_reference_,
+            settings=self._settings,
+            threshold=self.threshold_,
+            mean=self._mean,
+            sums=self._sums,
+            model=self._model,
+        ).save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
+        """Read what `save` wrote; it goes on bit by bit as the saved one would have. Anything else is an InputError."""
+        state = MonitorState.load(path)
+        found = cls.__new__(cls)
+        found.window, found.run_length, found.seed_ = state.window, state.run_length, state.seed
+        found.names_, found.warnings_, found.n_reference_ = state.names, state.warnings, state.n_reference
+        found.threshold_, found._settings = state.threshold, state.settings
+        found._mean, found._sums, found._model = state.mean, state.sums, state.model
+        return found
+
+    def __repr__(self) -> str:
+        return f"ChangeMonitor(window={self.window}, run_length={self.run_length:g})"
+
+    def __str__(self) -> str:
+        lines = [
+            f"Monitor of {len(self.names_)} column{'s' * (len(self.names_) != 1)}, {self.n_seen_} rows seen",
+            f"  window      {self.window} rows against a reference of {self.n_reference_}",
+            f"  threshold   {self.threshold_:.4g}, exceeded by chance once in {self.run_length:g} rows",
+            f"  model       centers, sigma {self.sigma_:.3g}, lam {self.lam_:.3g}; seed {self.seed_}",
+        ]
+        return "\n".join(lines + [f"  note: {text}" for text in self.warnings_])
+
+
+def _inexact(value: Any) -> bool:
+    return type(value) is int and abs(value) >= _EXACT
+
+
+def _as_row(x: Any) -> npt.NDArray[Any]:
+    if np.ma.is_masked(x):
+        raise InputError("a masked value is missing")
+    try:
+        return np.asarray(x)
+    except ValueError:
+        raise InputError("x holds a list where a number is needed") from None

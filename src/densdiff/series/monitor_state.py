@@ -1,0 +1,194 @@
+"""The file of a saved monitor: arrays and a header of JSON, nothing that could run, every part checked on loading."""
+
+import json
+import math
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+
+from densdiff import messages
+from densdiff.core.scaling import FloatArray
+from densdiff.core.sliding_window import SlidingSum
+from densdiff.data import parameters
+from densdiff.errors import InputError
+from densdiff.estimators.lsdd import LSDD
+from densdiff.io import files
+from densdiff.results import VERSION
+from densdiff.series.stream import StreamModel
+
+_KIND, _SCHEMA = "densdiff monitor", 1
+_LONGEST = 1e12  # rows; beyond any stream
+_EXPONENT = 1100  # of float64, with room
+_FAR = 1e100
+_WORDS = 300  # characters of a reason
+
+
+@dataclass(frozen=True)
+class MonitorState:
+    """All that a monitor knows."""
+
+    window: int
+    run_length: float
+    seed: int
+    names: tuple[str, ...]
+    warnings: tuple[str, ...]
+    n_reference: int
+    settings: dict[str, Any]
+    threshold: float
+    mean: FloatArray  # of the reference's features, (p,)
+    sums: SlidingSum
+    model: StreamModel
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to exactly that path, all or nothing: a crash must not take the last state along."""
+        _check_path(path)
+        header = {
+            "kind": _KIND,
+            "schema": _SCHEMA,
+            "version": VERSION,
+            "window": self.window,
+            "run_length": self.run_length,
+            "seed": self.seed,
+            "names": list(self.names),
+            "warnings": list(self.warnings),
+            "n_reference": self.n_reference,
+            "n_seen": self.sums.seen,
+            "settings": self.settings,
+        }
+        text = np.frombuffer(json.dumps(header).encode(), np.uint8)
+        arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
+        arrays |= {"block": self.sums.block, "rest": self.sums.rest, "sum": self.sums.sum} | self.model.arrays()
+        with files.written(path) as aside, aside.open("wb") as file:
+            np.savez(file, **arrays)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "MonitorState":
+        """Read what `save` wrote; anything else is an InputError."""
+        _check_path(path)
+        shown = messages.shown(str(path))
+        try:
+            with Path(path).open("rb") as file:
+                if file.read(2) != b"PK":
+                    raise InputError("it is no npz file")
+                file.seek(0)
+                with files.quiet(), np.load(file, allow_pickle=False) as store:
+                    _refuse_large(sum(member.file_size for member in store.zip.infolist()))
+                    arrays = {name: store[name] for name in store.files}
+            return cls._of(arrays)
+        except FileNotFoundError:
+            raise InputError(f"there is no file {shown}") from None
+        except IsADirectoryError:
+            raise InputError(f"{shown} is no saved monitor: it is a directory") from None
+        except PermissionError:
+            raise InputError(f"{shown} cannot be read: permission denied") from None
+        except Exception as error:  # a damaged file fails in more ways than can be listed
+            why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
+            why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
+            why = "".join(c if c.isprintable() else repr(c)[1:-1] for c in why[:_WORDS])  # some of it is the file's
+            raise InputError(f"{shown} is no saved monitor: {why}") from None
+
+    @classmethod
+    def _of(cls, arrays: dict[str, Any]) -> "MonitorState":
+        header = json.loads(arrays.pop("header").tobytes().decode())
+        if not isinstance(header, dict) or header.get("kind") != _KIND:
+            raise InputError("its header is another's")
+        if header["schema"] != _SCHEMA:
+            other = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
+            raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
+        window = parameters.whole(header["window"], "window", 2)
+        names = _texts(header["names"], "names")
+        known: dict[str, Any] = {
+            "run_length": checked_run_length(header["run_length"], window),
+            "seed": parameters.whole(header["seed"], "seed", 0),
+            "warnings": _texts(header["warnings"], "warnings"),
+            "n_reference": parameters.whole(header["n_reference"], "n_reference", 1),
+            "settings": settings_of(LSDD(solver="centers", **as_parameters(header["settings"]))),
+        }
+        _check_arrays(arrays, window, len(names))
+        mean = arrays["reference_mean"]
+        sums = SlidingSum(window, len(mean))
+        sums.block, sums.rest, sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
+        sums.seen = parameters.whole(header["n_seen"], "n_seen", 0)
+        model = StreamModel.from_arrays(arrays)
+        threshold = float(arrays["threshold"])
+        return cls(window=window, names=names, threshold=threshold, mean=mean, sums=sums, model=model, **known)
+
+
+def _check_path(path: Any) -> None:
+    if not files.is_path(path):
+        raise InputError(f"path must name a file; got {messages.came(path)}")
+
+
+def checked_run_length(value: Any, window: int) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > window:
+        raise InputError(
+            f"run_length must be a number of rows above the window of {window}; got {messages.shown(value)}"
+        )
+    if value > _LONGEST:
+        raise InputError(f"run_length must be at most {_LONGEST:g} rows; got {messages.shown(value)}")
+    return float(value)
+
+
+def settings_of(model: LSDD) -> dict[str, Any]:
+    """What a monitor takes of a model, as plain JSON values."""
+    sigmas, lams = model.checked_grids()
+    return {
+        "sigma": None if sigmas is None else sigmas.tolist(),
+        "lam": None if lams is None else lams.tolist(),
+        "n_centers": parameters.whole(model.n_centers, "n_centers", 1),
+        "standardize": parameters.flag(model.standardize, "standardize"),
+    }
+
+
+def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
+    if set(settings) != {"sigma", "lam", "n_centers", "standardize"}:
+        raise InputError(f"its settings are {', '.join(settings)}")
+    return {name: "cv" if value is None else value for name, value in settings.items()}
+
+
+def _refuse_large(needed: int) -> None:
+    """A small file may unpack to a large one."""
+    allowed = get_config()["working_memory"]  # MiB
+    if needed > allowed * 2**20:
+        needed = math.ceil(needed / 2**20)
+        cure = f"raise it by sklearn.set_config(working_memory={needed}) if the file is yours"
+        raise InputError(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
+
+
+def _texts(value: Any, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+        raise InputError(f"its {name} are no list of texts")
+    return tuple(value)
+
+
+def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
+    """Every array of a saved monitor has its shape and kind, and values with which one can compute."""
+    (b, d), p = arrays["centers"].shape, arrays["reference_mean"].size
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
+    shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation"), (d,))
+    shapes |= {"centers": (b, d), "turn": (b, p), "reference_mean": (p,)}
+    shapes |= {"block": (window, p), "rest": (window + 1, p), "sum": (p,)}
+    if odd := set(shapes) ^ set(arrays):
+        raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
+    for name, shape in shapes.items():
+        kind = "i" if name in ("keep", "exponent") else "f"
+        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
+            what = "whole numbers" if kind == "i" else "finite numbers"
+            raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
+        if kind == "f" and arrays[name].itemsize != 8:
+            raise InputError(f"its array {name} must hold numbers of 64 bits")  # to compare others may overflow
+    keep, exponent = arrays["keep"], arrays["exponent"]
+    if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
+        raise InputError("its columns do not fit its names")
+    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
+        if not (arrays[name] > 0).all():
+            raise InputError(f"its {name} must be positive")
+    for name in ("threshold", "sigma", "turn", "reference_mean", "block", "rest", "sum"):
+        if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
+            raise InputError(f"its {name} is out of all proportion")  # all in units of noise; a square would overflow
+    if exponent.max() > _EXPONENT or exponent.min() < -_EXPONENT:  # -2^63 has no absolute value
+        raise InputError("its exponents are none of float64")

@@ -1,0 +1,216 @@
+"""Two checked samples brought to inner units, with their seed and folds: what every estimator starts from."""
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff import messages
+from densdiff.core import kernel, selection
+from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling, scaling_of_moments
+from densdiff.data import parameters
+from densdiff.data.pair import Pair
+from densdiff.data.sample import Rows
+from densdiff.errors import InputError
+
+_SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
+SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
+# What is drawn of large samples: rows of each for variances, bands and the smoothing of categories, evenly spaced ones
+# for traces and ties, pooled ones for medians and the limit of the null. Others are drawn too, at the price of a pass.
+_DRAWN, _SPACED, _DRAWN_POOLED = (500, 1000, 2000), (4096, 5000), (256, 500, 1000)
+_LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sample in inner units, with row weights that sum to 1."""
+
+    rows: FloatArray  # (n, d), codes of categories last; `Rows` if they are not in memory
+    omega: FloatArray  # (n,); one broadcast number without weights
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Both samples, their common scaling and the draw of folds."""
+
+    given: Pair  # as checked
+    pair: Pair  # the same without copies of whole samples
+    scaling: Scaling
+    x: Sample
+    y: Sample
+    seed: int
+    n_folds: int
+    folds: selection.Folds
+    notes: tuple[str, ...]
+
+    @property
+    def levels(self) -> npt.NDArray[np.intp]:
+        """How many levels each column of categories has; these are the last columns of the rows, (c,)."""
+        found = [self.pair.levels[j] for j in self.scaling.keep] if self.pair.levels else []
+        return np.array([len(of) for of in found if of is not None and len(of) > 1], dtype=np.intp)
+
+    def numbers(self, rows: FloatArray) -> FloatArray:
+        """The columns that are no categories."""
+        return rows[:, : rows.shape[1] - len(self.levels)]
+
+    def smoothings(self) -> list[kernel.Categories | None]:
+        """The kernels of the categories to search; None without categories."""
+        return [kernel.Categories(self.levels, t) for t in SMOOTHINGS] if len(self.levels) else [None]
+
+    def tied_categories(self) -> kernel.Categories | None:
+        """Unequal levels as far apart as two rows differ in a column of numbers, for tests: no look at the labels."""
+        if not len(self.levels):
+            return None
+        total = len(self.x.rows) + len(self.y.rows)
+        equal = [np.square(counts / total).sum() for counts in self._level_counts()]
+        return kernel.Categories(self.levels, apart=2.0 / (1.0 - np.array(equal)))
+
+    def _level_counts(self) -> list[npt.NDArray[np.intp]]:
+        """Pooled rows of each level, for each column of categories."""
+        x, y = cast(Any, self.x.rows), cast(Any, self.y.rows)
+        if isinstance(x, Rows):
+            return [a + b for a, b in zip(x.level_counts(), y.level_counts(), strict=True)]
+        codes = kernel.Categories(self.levels).split(self.pooled_rows)[1].astype(np.intp)
+        return [np.bincount(column) for column in codes.T]
+
+    def first_rows(self, count: int) -> FloatArray:
+        """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
+
+        Drawn from the seed and each sample's own size alone and returned sorted, so that swapping the samples
+        changes nothing.
+        """
+        samples = [self.pair.x, self.pair.y]
+        total = sum(map(len, samples))
+        drawn = []
+        for rows in samples:
+            take = len(rows) if total <= count else max(1, count * len(rows) // total)
+            drawn.append(rows[selection.draw_rows(self.seed, len(rows), take)])
+        return np.unique(np.concatenate(drawn), axis=0)
+
+    def ladder(self) -> FloatArray:
+        """The sigmas to search, in inner units, widest first."""
+        return kernel.sigma_ladder(np.unique(self.numbers(self.scaling.apply(self.first_rows(_LADDER_ROWS))), axis=0))
+
+    @property
+    def in_memory(self) -> bool:
+        return not isinstance(self.x.rows, Rows)
+
+    @property
+    def pooled_rows(self) -> FloatArray:
+        """The rows of X, then those of Y, in inner units."""
+        return np.concatenate([self.x.rows, self.y.rows])
+
+    def some_pooled(self, count: int) -> FloatArray:
+        """Pooled rows in inner units, drawn by position whatever their labels, (count, d) or all."""
+        return self._pooled(self.x.rows, self.y.rows, count)
+
+    def some_given(self, count: int) -> FloatArray:
+        """The same rows in the user's units."""
+        return self._pooled(self.pair.x, self.pair.y, count)
+
+    def _pooled(self, x: FloatArray, y: FloatArray, count: int) -> FloatArray:
+        drawn = selection.draw_rows(self.seed, len(x) + len(y), count)
+        found, of_x = np.empty((len(drawn), x.shape[1])), drawn < len(x)
+        found[of_x], found[~of_x] = x[drawn[of_x]], y[drawn[~of_x] - len(x)]
+        return found
+
+    def pooled_ladder(self) -> FloatArray:
+        """The same from pooled rows drawn whatever their labels, for tests."""
+        return kernel.sigma_ladder(np.unique(self.numbers(self.some_pooled(_LADDER_ROWS)), axis=0))
+
+    def sigmas(self, grid: FloatArray | None) -> FloatArray:
+        """The user's grid in inner units, widest first without repeats, or the data's own ladder."""
+        if grid is None:
+            return self.ladder()
+        with np.errstate(over="ignore", under="ignore"):
+            inner = np.unique(grid / self.scaling.sigma_unit)[::-1].copy()
+        if not (_SIGMA_RANGE[0] <= inner[-1] and inner[0] <= _SIGMA_RANGE[1]):
+            raise InputError(
+                f"sigma runs from {grid.min():g} to {grid.max():g}, out of all proportion to the data; "
+                "leave it at 'cv' to see what suits them"
+            )
+        return inner
+
+
+def wanted_rows(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
+    """Numbers of the rows that a fit and a test of two samples ask for, some of them several times: had in one pass,
+    they cost no other.
+    """
+    found: list[list[selection.IntArray]] = [[], []]
+    sizes = n, m
+    for index, size in zip(found, sizes, strict=True):
+        for count in (_LADDER_ROWS, n_centers):
+            take = size if n + m <= count else max(1, count * size // (n + m))
+            index.append(selection.draw_rows(seed, size, take))
+        index += [selection.draw_rows(seed, size, count) for count in _DRAWN]
+        index += [np.arange(0, size, -(-size // count)) for count in _SPACED]
+    for count in (*_DRAWN_POOLED, n_centers):
+        drawn = selection.draw_rows(seed, n + m, count)
+        found[0].append(drawn[drawn < n])
+        found[1].append(drawn[drawn >= n] - n)
+    x, y = map(np.concatenate, found)
+    return x, y
+
+
+def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
+    """Scale, seed and deal the rows of a checked pair."""
+    seed = parameters.seed(random_state)
+    given, pair = pair, pair if pair.copies == 1 else _merged(pair)
+    omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
+    codes = np.array([of is not None for of in pair.levels]) if pair.levels else None
+    scaling, inner_x, inner_y = _scaled(pair, omega_x, omega_y, standardize, codes)
+    smaller = min(len(pair.x), len(pair.y))
+    notes = list(pair.notes)
+    if smaller < folds:
+        notes.append(f"folds reduced from {folds} to {smaller}: the smaller sample has {smaller} rows to deal out")
+        messages.warn(notes[-1])
+        folds = smaller
+    return Prepared(
+        given=given,
+        pair=pair,
+        scaling=scaling,
+        x=Sample(inner_x, omega_x),
+        y=Sample(inner_y, omega_y),
+        seed=seed,
+        n_folds=folds,
+        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds, lazy=isinstance(inner_x, Rows)),
+        notes=tuple(notes),
+    )
+
+
+def _scaled(
+    pair: Pair,
+    omega_x: FloatArray,
+    omega_y: FloatArray,
+    standardize: bool,
+    codes: npt.NDArray[np.bool_] | None,
+) -> tuple[Scaling, Any, Any]:
+    x, y = cast(Any, pair.x), cast(Any, pair.y)
+    if not isinstance(x, Rows):
+        return pooled_scaling(x, y, omega_x, omega_y, standardize, codes)
+    scaling = scaling_of_moments(x.moments, y.moments, standardize, codes)
+    return scaling, x.scaled(scaling), y.scaled(scaling)
+
+
+def _normalized(weights: FloatArray) -> FloatArray:
+    """Weights that sum to 1, still one broadcast number if they were."""
+    if weights.strides == (0,):
+        return np.broadcast_to(1.0 / len(weights), len(weights))
+    return np.asarray(weights / weights.sum())
+
+
+def _merged(pair: Pair) -> Pair:
+    """Each distinct row once, in order of appearance, with the sum of its copies' weights.
+
+    A copy is no new observation: in another fold it would leak, and as a row of its own it would spoil debiasing.
+    """
+    parts = []
+    for rows, weights in ((pair.x, pair.weights_x), (pair.y, pair.weights_y)):
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        total = np.bincount(inverse.ravel(), weights).astype(np.float64)[order]  # NumPy 2.0.0 gives it two axes
+        even = weights.strides == (0,)
+        parts.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
+    (x, weights_x), (y, weights_y) = parts
+    return replace(pair, x=x, y=y, weights_x=weights_x, weights_y=weights_y, copies=1)

@@ -1,0 +1,63 @@
+"""From a solver's hold-out scores to the chosen model, and to the debiased distance averaged over near-best models."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core import selection
+from densdiff.core.scaling import FloatArray
+from densdiff.solvers.base import Side, Solver
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The score table of one curve, its best model and the weights of the average."""
+
+    sigmas: FloatArray  # (k,) all models, sigma-major
+    lams: FloatArray  # (k,)
+    fold_scores: FloatArray  # (k, folds * repeats), times exp(log_scale)
+    log_scale: float
+    chosen: int
+    weights: FloatArray  # (k,)
+
+    @property
+    def model(self) -> tuple[int, int]:
+        """(level of sigma, index of lam) of the best model."""
+        return self._address(self.chosen)
+
+    def _address(self, index: int) -> tuple[int, int]:
+        level, i = divmod(index, self.per_sigma)
+        return int(level), int(i)
+
+    @property
+    def per_sigma(self) -> int:
+        return len(self.sigmas) // len(np.unique(self.sigmas))
+
+    @property
+    def averaged(self) -> list[tuple[int, int]]:
+        """The models that carry weight."""
+        return [self._address(int(index)) for index in np.flatnonzero(self.weights)]
+
+
+def choose(solver: Solver, side: Side, folds: int) -> Choice:
+    """Score every model of one curve by cross-validation and choose (paper 2.4)."""
+    raw = solver.scores(side)  # (S, L, k)
+    log_scale = float(solver.log_scales.min())
+    with np.errstate(under="ignore"):
+        relative = raw * np.exp(log_scale - solver.log_scales)[:, None, None]
+    fold_scores = relative.reshape(-1, raw.shape[2])
+    sigmas = np.repeat(solver.sigmas, raw.shape[1])
+    lams = solver.lams.ravel()
+    chosen = selection.best(fold_scores.mean(axis=1), sigmas, lams)
+    weights = selection.model_weights(fold_scores, chosen, folds)
+    return Choice(sigmas, lams, fold_scores, log_scale, chosen, weights)
+
+
+def averaged_distance(solver: Solver, side: Side, choice: Choice) -> tuple[float, float]:
+    """E7 averaged over the models near the best score: a value and the logarithm of its factor."""
+    forms = solver.forms(side, [(level, i + solver.distance_steps) for level, i in choice.averaged])
+    values = np.array([form.plain + form.lam_term - form.correction for form in forms])
+    logs = -solver.log_scales[[level for level, _ in choice.averaged]]
+    with np.errstate(under="ignore"):
+        value = choice.weights[choice.weights > 0] @ (values * np.exp(logs - logs.max()))
+    return float(value), float(logs.max())

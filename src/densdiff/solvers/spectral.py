@@ -1,0 +1,142 @@
+"""The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns."""
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core import fourier, kernel
+from densdiff.core import grid as grids
+from densdiff.core.ridge import Forms
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import Folds, IntArray
+from densdiff.data.sample import mass_of, sum_of_squares
+from densdiff.engines.grids import plan, spread
+from densdiff.errors import NumericalError
+from densdiff.solvers.base import FilterKernel, Side, filter_lams
+from densdiff.solvers.prepared import Sample
+
+MOST_COLUMNS = 3
+_MOST_OUTSIDE = 0.2  # of the rows: the thin tails of heavy-tailed data, not the data themselves
+_PHASES = 1 << 20  # complex numbers at a time while predicting
+_POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tell them well enough
+
+
+class SpectralSolver(FilterKernel):
+    """Transforms of all groups (E11), one for each octave of sigmas, from a single pass over the rows."""
+
+    def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
+        lams, self._every_lam, self.distance_steps = filter_lams(lams)
+        self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
+        self.lams = np.tile(lams, (len(sigmas), 1))
+        super().__init__(x.rows.shape[1])
+        self.log_scales = np.zeros(len(sigmas))
+        self._mass = [mass_of(g, s.omega) for s, g in self._grouped()]
+        self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
+        self._transforms: dict[int, fourier.Transform] = {}  # by the first level of an octave
+        self._noise: dict[int, list[FloatArray]] = {}
+        self.n_outside = max(self._transform(levels) for levels in kernel.runs_of(sigmas))
+        self.notes: tuple[str, ...] = ()
+        if self.n_outside:
+            rows = len(x.rows) + len(y.rows)
+            self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and count as isolated",)
+
+    def _grouped(self) -> tuple[tuple[Sample, IntArray], tuple[Sample, IntArray]]:
+        return (self.x, self.folds.groups_x), (self.y, self.folds.groups_y)
+
+    def _transform(self, levels: npt.NDArray[np.intp]) -> int:
+        """Spread the rows for a run of sigmas and transform each octave; the number of rows that lay too far out."""
+        sigmas, lam, n_groups = self.sigmas[levels], float(self._every_lam.min()), self.folds.n_groups
+        axes, spacing = plan([self.x.rows, self.y.rows], sigmas, lam, 2 * n_groups)
+        counted = spread([(s.rows, s.omega, g) for s, g in self._grouped()], n_groups, axes, spacing)
+        outside, rows = sum(count for _, count in counted), len(self.x.rows) + len(self.y.rows)
+        if outside > _MOST_OUTSIDE * rows:
+            raise NumericalError(
+                f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
+                "outside; use solver='pairs' or larger sigmas"
+            )
+        grid = grids.finest(np.concatenate([counts for counts, _ in counted]), spacing)
+        octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
+        for octave in range(octaves.max() + 1):
+            if octave > 0:
+                grid = grids.coarsen(grid)
+            chosen = octaves == octave
+            if chosen.any():
+                first = int(levels[chosen][0])
+                self._octaves[levels[chosen]] = first
+                self._transforms[first] = fourier.transform(grid, axes, sigmas[chosen], lam)
+        return outside
+
+    def _of(self, level: int) -> fourier.Transform:
+        return self._transforms[int(self._octaves[level])]
+
+    def scores(self, side: Side) -> FloatArray:
+        """E14 for every model and fold, (S, L, k)."""
+        members, half = self.folds.members, self.folds.n_groups
+        table = np.empty((*self.lams.shape, len(members)))
+        for first, of in self._transforms.items():
+            train, holdout = np.zeros((2, len(members), of.values.shape[1]), dtype=of.values.dtype)
+            for weight, mass, values in zip(side, self._mass, (of.values[:half], of.values[half:]), strict=True):
+                if weight != 0:
+                    for part, chosen in ((train, 1.0 - members), (holdout, members)):
+                        part += (chosen * (weight / (chosen @ mass))[:, None]).astype(values.real.dtype) @ values
+            for level in np.flatnonzero(self._octaves == first):
+                table[level] = fourier.holdout_scores(of, self.sigmas[level], self.lams[level], train, holdout)
+        return table
+
+    def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
+        """The twins of E4 to E7 (E12, E13)."""
+        found = []
+        for level, i in models:
+            of = self._of(level)
+            noise = sum(w**2 * part for w, part in zip(side, self._noise_of(level), strict=True))
+            curve = self._curve(side, of)
+            found.append(
+                fourier.quadratic_forms(
+                    of, float(self.sigmas[level]), float(self._every_lam[i]), curve, np.asarray(noise)
+                )
+            )
+        return found
+
+    def _curve(self, side: Side, of: fourier.Transform) -> fourier.ComplexArray:
+        half = self.folds.n_groups
+        return np.asarray(side.x * of.values[:half].sum(axis=0) + side.y * of.values[half:].sum(axis=0))
+
+    def _noise_of(self, level: int) -> list[FloatArray]:
+        """Expected power of each sample's noise at the frequencies of a level (E13); kept once made."""
+        first, of = int(self._octaves[level]), self._of(level)
+        if first not in self._noise:
+            self._noise[first] = []
+            for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
+                step = -(-len(sample.rows) // _POWER_ROWS)
+                squares = np.square(sample.omega[::step])
+                total = sum_of_squares(sample.omega)
+                places = grids.places_of(sample.rows[::step].T, of.axes)
+                squares *= (total / squares.sum()) * grids.within(places, of.axes, 0.0)
+                own = fourier.own_power(places, squares, of)
+                power = np.square(np.abs(self._curve(side, of)))
+                self._noise[first].append((own - total * power) / (1.0 - total))
+        return self._noise[first]
+
+    def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
+        return self._filtered(side, model[0], self._filter(model), points)
+
+    def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
+        """The curve under 2F - F^2, (k,)."""
+        filters = self._filter(model)
+        return self._filtered(side, model[0], 2.0 * filters - filters**2, points)
+
+    def _filter(self, model: tuple[int, int]) -> FloatArray:
+        """F of one model at all frequencies, (m,)."""
+        level, i = model
+        return np.asarray(self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0])
+
+    def _filtered(self, side: Side, level: int, filters: FloatArray, points: FloatArray) -> FloatArray:
+        of = self._of(level)
+        places = grids.places_of(points.T, of.axes)
+        near = grids.within(places, of.axes, of.pad / 2)
+        values = np.zeros(len(points))
+        curve = self._curve(side, of)
+        at_once = max(1, _PHASES // max(len(w) for w in of.frequencies))
+        for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // at_once) or 1):
+            values[block] = fourier.evaluate(of, filters, curve, places[block])
+        return values

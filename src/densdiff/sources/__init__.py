@@ -1,0 +1,1 @@
+"""Where rows are: in an array, in blocks, on Dask. Sizes, rows by number, and totals of a function over blocks."""

@@ -1,0 +1,201 @@
+"""Dask arrays and data frames as sources of blocks: the only place that imports Dask.
+
+The task of a block runs where the block is; answers are merged in a tree, a few at a time, and only the last one comes
+to the driver. A worker that dies is replaced by Dask, which does its blocks again.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property, partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from densdiff import messages
+from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
+from densdiff.io import files
+from densdiff.sources.blocks import ALL_DROPPED, EMPTY, Change, Pass, length, rows_at
+
+T = TypeVar("T")
+_MERGED = 8  # answers at a time
+_HEAD_ROWS = 1000
+_PATIENCE = 5.0  # seconds until a scheduler must have answered
+_DIED = ("KilledWorker", "BrokenProcessPool")
+
+
+def _dask(module: str = "dask") -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(f'Dask collections need {module}: pip install "densdiff[dask]"') from error
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """A connection to a scheduler, on whose workers Dask computes as long as it lasts."""
+    distributed = _dask("distributed")
+    try:
+        # a client of Dask that was given no address waits, and complains once more when it is thrown away
+        _dask("distributed.comm").get_address_host(address)
+        # as the default of the process, one that cannot connect would stay its default
+        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except Exception as error:  # whatever a name, a port or another server made of it
+        why = f"no Dask scheduler answers at {messages.shown(address)}: {files.reason(error)}"
+        raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
+    with client, _dask().config.set(scheduler=client):
+        yield
+
+
+def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """A Parquet file, or a folder of them, as a Dask data frame; workers read it by the same path."""
+    name = files.named(path)
+    if not path.exists():
+        raise InputError(f"{name} does not exist in the folder {messages.shown(str(path.parent))}")
+    if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
+        raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
+    parts = files.parts(path, name) if path.is_dir() else [path]
+    about = files.footers(parts, columns)
+    if lost := [label for label in about.names if label in about.index]:
+        raise InputError(
+            f"{messages.shown(lost[0])} of {name} is an index, which Dask does not read; give it a name first"
+        )
+    places = [str(part.resolve()) for part in parts]
+    return _dask("dask.dataframe").read_parquet(places, columns=about.names, index=False)
+
+
+@dataclass
+class DaskSource:
+    """The row blocks of a Dask array, data frame or series; ``change`` makes others of them."""
+
+    where: str
+    data: Any
+    change: Change | None = None
+
+    @property
+    def rows(self) -> int:
+        return int(sum(self.lengths))
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Rows of each block; asked of the workers where Dask does not know."""
+        if self.change is None:
+            return self._given
+        return self._counted(self._blocks(None))
+
+    @cached_property
+    def _given(self) -> list[int]:
+        """Rows of the blocks before they are changed."""
+        chunks = getattr(self.data, "chunks", None)
+        if chunks is not None and not any(np.isnan(chunks[0])):
+            return [int(rows) for rows in chunks[0]]
+        columns = None if getattr(self.data, "ndim", 1) < 2 else list(getattr(self.data, "columns", ()))[:1]
+        return self._counted(self._delayed(columns or None))  # of a file, one column is read
+
+    def _counted(self, blocks: list[Any]) -> list[int]:
+        count = _dask().delayed(length)
+        return [int(rows) for rows in self._computed(*map(count, blocks))]
+
+    def changed(self, change: Change) -> "DaskSource":
+        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
+        return DaskSource(self.where, self.data, change)
+
+    def _blocks(self, columns: list[str] | None) -> list[Any]:
+        if self.change is None:
+            return self._delayed(columns)
+        change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._given]).tolist()
+        return [change(block, start) for block, start in zip(self._delayed(None), starts[:-1], strict=True)]
+
+    def _delayed(self, columns: list[str] | None) -> list[Any]:
+        """One delayed object for each block of rows."""
+        data = self.data
+        if hasattr(data, "to_dask_array"):  # a data frame or series
+            own = None if getattr(data, "ndim", 2) == 1 else list(data.columns)
+            if columns is not None and own is not None and all(map(own.__contains__, columns)):
+                data = data[columns]
+            # tuned, partitions of a few columns are joined, and others than those that were counted
+            with _dask().config.set({"optimization.tune.active": False}):
+                return list(data.to_delayed())
+        return list((data.rechunk({1: -1}) if data.ndim > 1 else data).to_delayed().ravel())
+
+    def head(self) -> Any:
+        """Some rows of the first block that has any."""
+        k = next((k for k, rows in enumerate(self.lengths) if rows), None)
+        if k is None:
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        return self._computed(_dask().delayed(rows_at)(self._blocks(None)[k], slice(_HEAD_ROWS)))[0]
+
+    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+        """The task on the workers, the answers merged there."""
+        found: T = _unflawed(self._computed(self.planned(task, merge, columns))[0])
+        return found
+
+    def planned(
+        self, task: Callable[[Any, int], Any], merge: Callable[[Any, Any], Any], columns: list[str] | None
+    ) -> Any:
+        """What `run` computes, delayed."""
+        dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
+        work, join = (
+            dask.delayed(partial(_tried, task), pure=False, traverse=False),
+            dask.delayed(_all_merged, pure=False),
+        )
+        how = dask.delayed(merge, pure=False, traverse=False)
+        parts = [
+            work(block, start)
+            for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=True)
+            if rows
+        ]
+        if not parts:
+            raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
+        while len(parts) > 1:
+            parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
+        return parts[0]
+
+    def _computed(self, *parts: Any) -> Any:
+        try:
+            return _dask().compute(*parts)
+        except DensDiffError:
+            raise
+        except Exception as error:
+            if not isinstance(error, MemoryError) and type(error).__name__ not in _DIED:
+                raise
+            raise NumericalError(self._advice()) from error
+
+    def _advice(self) -> str:
+        block = max(self.__dict__.get("lengths") or self.__dict__.get("_given") or [0])
+        width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
+        size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
+        cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
+        return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
+
+
+def run_together(passes: Sequence[Pass]) -> list[Any]:
+    """Passes over Dask collections as one computation, so that no worker waits for the end of one of them."""
+    widest = max((each.source for each in passes), key=lambda source: max(source.lengths, default=0))
+    found = widest._computed(*(each.source.planned(each.task, each.merge, each.columns) for each in passes))
+    return [_unflawed(each) for each in found]
+
+
+def _tried(task: Callable[[Any, int], Any], block: Any, start: int) -> Any:
+    """The answer of a block, or what is wrong with it: the first block in order is to tell, not the first in time."""
+    try:
+        return task(block, start)
+    except DensDiffError as flaw:
+        return flaw
+
+
+def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+    found = parts[0]
+    for part in parts[1:]:
+        if isinstance(found, DensDiffError):
+            return found
+        found = part if isinstance(part, DensDiffError) else merge(found, part)
+    return found
+
+
+def _unflawed(found: Any) -> Any:
+    if isinstance(found, DensDiffError):
+        raise found
+    return found

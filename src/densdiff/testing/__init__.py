@@ -1,0 +1,1 @@
+"""Are two samples really different?"""
