@@ -11,7 +11,7 @@ from scipy.special import eval_legendre
 from scipy.stats import rankdata
 
 from densdiff.core import resample
-from densdiff.data.compared import compared as memory_tables
+from densdiff.data.tables import match_tables
 from densdiff.testing import columns as single
 from densdiff.testing.low_order import LowOrderStatistics
 
@@ -20,7 +20,7 @@ LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
 
 def one(x, y):
     """A single column of two tables."""
-    return memory_tables({"c": x}, {"c": y}, None, "error").single(0)
+    return match_tables({"c": x}, {"c": y}, None, "error").column(0)
 
 
 def level_cells(x, y, how=single.WESTFALL_YOUNG):
@@ -294,7 +294,7 @@ def test_the_distance_of_levels_is_right_on_average_and_its_interval_covers(q):
     found = []
     for _ in range(300):
         x, y = random.choice(3, (150, 1), p=p).astype(float), random.choice(3, (90, 1), p=q).astype(float)
-        found.append(single.level_distance(single.checks.Pair(**{**vars(pair), "x": x, "y": y}), 0.95))
+        found.append(single.level_distance(replace(pair, x=ArraySample(x), y=ArraySample(y)), 0.95))
     covered = np.mean([each.interval[0] <= truth <= each.interval[1] for each in found])
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 300)
     if truth > 0.05:  # else values are cut at 0

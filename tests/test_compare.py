@@ -20,7 +20,7 @@ import densdiff as dd
 from densdiff.comparing import wording
 from densdiff.core import radial
 from densdiff.core.rules import Condition
-from densdiff.data.compared import compared as memory_tables
+from densdiff.data.tables import match_tables
 
 FEW = 39  # permutations: enough for p = 0.025
 
@@ -531,7 +531,7 @@ def test_different_missing_rates_are_a_finding():
 
 def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     a, b = {"x": [1.0, np.nan, 3.0], "k": ["u", None, "v"]}, {"x": [5.0, 9.0], "k": ["u", "u"]}
-    both = memory_tables(a, b, None, "level")
+    both = match_tables(a, b, None, "level")
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
     filled = both.column(0)[0]

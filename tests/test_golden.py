@@ -18,7 +18,7 @@ from densdiff.core import kernel, ridge, selection
 from densdiff.engines import kernel_sums
 from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 
 # One golden case has more columns than rows on purpose, to show the powers of s in high dimension.
@@ -183,7 +183,7 @@ def test_exact_solvers_give_every_golden_estimate(solver: str, case: dict[str, A
     ("case", "model"), [pair for pair in FILTER_PAIRS if "fold_scores" in pair[1]], ids=lambda value: value.get("name")
 )
 def test_spectral_scores_of_unequal_folds_equal_golden_values(case: dict[str, Any], model: dict[str, Any]) -> None:
-    x, y = (Sample(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY")
+    x, y = (WeightedSample.of(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY")
     fold_x, fold_y = np.array(case["fold_x"]), np.array(case["fold_y"])
     folds = selection.Folds(fold_x, fold_y, np.eye(int(fold_x.max()) + 1))
     sigmas, lams = np.array([model["sigma"]]), np.array([model["lam"]])

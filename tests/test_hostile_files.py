@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 import sklearn
 
-from densdiff.data.pair import check_sample
+from densdiff.data.points import check_sample
 from densdiff.errors import InputError
 from densdiff.io import blocks, files
 

@@ -77,7 +77,7 @@ def test_widths_maximize_the_hold_out_likelihood_of_the_plain_loop(draw, sigma, 
     model = dd.KDEDifference(sigma, standardize=False, random_state=0).fit(x, y, *weights)
     folds, data = model._data.folds, model._data
     sigmas = np.array(sigma) if d == 2 else data.ladder() * data.scaling.sigma_unit
-    parts = zip((x, y), (folds.groups_x, folds.groups_y), weights, strict=True)
+    parts = zip((x, y), (folds.groups_x.all(), folds.groups_y.all()), weights, strict=True)
     for found, (rows, groups, omega) in zip(model.sigma_, parts, strict=True):
         expected = likelihood_width(rows, sigmas, oracle.fold_labels(folds.members, groups), omega)
         assert found == pytest.approx(expected, rel=1e-12)

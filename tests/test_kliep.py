@@ -152,7 +152,7 @@ def test_relabelling_nothing_gives_the_estimators_own_divergence(draw, n_centers
     members = np.arange(len(rows))[None] < len(x)
     centers = (rows[:, None] == data.scaling.apply(model.centers_)).all(axis=2).any(axis=1)[None]
     folds = np.concatenate(
-        [oracle.fold_labels(data.folds.members, g)[0] for g in (data.folds.groups_x, data.folds.groups_y)]
+        [oracle.fold_labels(data.folds.members, g)[0] for g in (data.folds.groups_x.all(), data.folds.groups_y.all())]
     )[None]
     squared = cdist(rows, rows, "sqeuclidean")
     fixed, _ = density_ratio.permuted_divergences(squared, np.array([model.sigma_]), members, centers=centers)
@@ -171,7 +171,7 @@ def test_each_relabelling_equals_a_fit_to_its_rows(draw):
     parts = fits[0]._data.folds
     folds = np.empty(members.shape, dtype=int)
     for c, own in enumerate(members):
-        for side, groups in ((own, parts.groups_x), (~own, parts.groups_y)):
+        for side, groups in ((own, parts.groups_x.all()), (~own, parts.groups_y.all())):
             folds[c, side] = oracle.fold_labels(parts.members, groups)[0]
     found, level = density_ratio.permuted_divergences(
         cdist(rows, rows, "sqeuclidean"), np.array(SIGMAS), members, folds
@@ -188,7 +188,7 @@ def test_scores_are_those_of_the_plain_loop(draw, weighted):
     weights = [random.random(len(rows)) + 0.2 if weighted else np.ones(len(rows)) for rows in (x, y)]
     model = KLIEP([2.0, 1.0, 0.6], standardize=False, random_state=0).fit(x, y, *weights)
     folds = model._data.folds
-    label_x, label_y = (oracle.fold_labels(folds.members, g)[0] for g in (folds.groups_x, folds.groups_y))
+    label_x, label_y = (oracle.fold_labels(folds.members, g)[0] for g in (folds.groups_x.all(), folds.groups_y.all()))
     for sigma, scores in zip(model.cv_results_["sigma"], model.cv_results_["fold_scores"], strict=True):
         for fold, score in enumerate(scores):
             in_x, in_y = label_x != fold, label_y != fold

@@ -31,7 +31,7 @@ def fitted_and_loop(x, y, sigma, lam, curve="difference"):
     centers = (model.centers_ - np.concatenate([x, y]).mean(axis=0)) / deviation
     models = list(zip(model.cv_results_["sigma"], model.cv_results_["lam"], strict=True))
     folds = model._data.folds
-    labels = [oracle.fold_labels(folds.members, groups) for groups in (folds.groups_x, folds.groups_y)]
+    labels = [oracle.fold_labels(folds.members, groups) for groups in (folds.groups_x.all(), folds.groups_y.all())]
     table = oracle.score_table(inner_x, inner_y, centers, models, labels, CURVES[curve])
     return model, (inner_x, inner_y, centers, models, table), deviation.prod()
 

@@ -13,7 +13,7 @@ from densdiff.engines import pair_distances as engine
 from densdiff.solvers import pairs as estimator
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 from tests import oracle
 
 RADII = (0.0, 0.37, 1.3, 4.1, 11.0)
@@ -220,7 +220,7 @@ def test_scores_equal_a_direct_evaluation(draw, n, m, d, side, weighted):
     solver = solver_of(x, y, some_weights(n, m) if weighted else (None, None))
     found = solver.scores(SIDES[side])
     assert found.shape == (len(solver.sigmas), len(FILTER_LAMS), len(solver.folds.members))
-    groups = solver.folds.groups_x, solver.folds.groups_y
+    groups = solver.folds.groups_x.all(), solver.folds.groups_y.all()
     for level in {0, len(solver.sigmas) // 2, len(solver.sigmas) - 1}:
         for i in (0, 5, 9):
             model = float(solver.sigmas[level]), float(FILTER_LAMS[i])
@@ -291,7 +291,7 @@ def test_ties_and_integers_are_counted_at_distance_zero():
 def test_five_hundred_columns_are_finite(n):
     random = np.random.default_rng(6)
     x, y = random.normal(size=(n, 500)), random.normal(size=(n - 3, 500)) + 0.1
-    samples = [Sample(rows, np.full(len(rows), 1 / len(rows))) for rows in (x, y)]
+    samples = [WeightedSample.of(rows, np.full(len(rows), 1 / len(rows))) for rows in (x, y)]
     solver = PairsSolver(*samples, draw_folds(0, n, n - 3, 5), np.array([40.0, 20.0]), None)
     assert np.isfinite(solver.scores(DIFFERENCE)).all()
     form = solver.forms(DIFFERENCE, [(0, 3)])[0]

@@ -3,13 +3,13 @@
 import numpy as np
 
 from densdiff.comparing import pictures
-from densdiff.data.compared import compared as memory_tables
+from densdiff.data.tables import match_tables
 
 
 def test_a_map_of_two_categories_holds_the_differences_of_their_shares():
     a = {"u": ["a"] * 6 + ["b"] * 4, "v": ["x", "y"] * 5}
     b = {"u": ["a"] * 2 + ["b"] * 6, "v": ["x"] * 4 + ["y"] * 4}
-    both = memory_tables(a, b, None, "error")
+    both = match_tables(a, b, None, "error")
     found = pictures.map_of(both.pair(), 0)
     for i, u in enumerate(found.x):
         for j, v in enumerate(found.y):

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff import messages
-from densdiff.comparing.wording import EFFECTS
+from densdiff.comparing.wording import EFFECTS, effect_word
 from densdiff.errors import InputError, MissingExtraError
 from densdiff.report import changes as changes_page
 from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
@@ -386,7 +386,7 @@ def test_words_of_the_scale_are_those_of_the_answer():
 @pytest.mark.parametrize("value", [0.0, 0.009, 0.01, 0.3, 0.5, 1.0])
 def test_scale_marks_the_value_and_its_word(value):
     drawn = figures.effect_scale(value, (value / 2, value))
-    assert re.findall(r'strong">([^<]+)<', drawn) == [dd.questions.wording.effect_word(value)]
+    assert re.findall(r'strong">([^<]+)<', drawn) == [effect_word(value)]
     at = float(re.search(r'cx="([\d.]+)"', drawn)[1])
     np.testing.assert_allclose(at, 26 + 324 * value**0.5, atol=0.051)
 

@@ -16,7 +16,7 @@ def test_every_repeat_deals_each_row_to_exactly_one_nonempty_fold(seed, n, m, fo
     folds = min(folds, n, m)
     drawn = selection.draw_folds(seed, n, m, folds)
     assert drawn.members.shape[0] % folds == 0
-    for groups, count in ((drawn.groups_x, n), (drawn.groups_y, m)):
+    for groups, count in ((drawn.groups_x.all(), n), (drawn.groups_y.all(), m)):
         owner = drawn.members[:, groups].reshape(-1, folds, count)
         np.testing.assert_array_equal(owner.sum(axis=1), 1.0)
         held = owner.sum(axis=2)
@@ -29,13 +29,15 @@ def test_every_repeat_deals_each_row_to_exactly_one_nonempty_fold(seed, n, m, fo
 @given(seed=st.integers(0, 2**32 - 1), n=sizes, m=sizes)
 def test_swapping_the_samples_swaps_their_groups(seed, n, m):
     here, there = selection.draw_folds(seed, n, m, 2), selection.draw_folds(seed, m, n, 2)
-    np.testing.assert_array_equal(here.groups_x, there.groups_y)
-    np.testing.assert_array_equal(here.groups_y, there.groups_x)
+    np.testing.assert_array_equal(here.groups_x.all(), there.groups_y.all())
+    np.testing.assert_array_equal(here.groups_y.all(), there.groups_x.all())
     np.testing.assert_array_equal(here.members, there.members)
 
 
 def test_the_group_of_a_row_does_not_depend_on_the_rows_that_follow():
-    np.testing.assert_array_equal(selection.deal(7, 1000, 20)[:133], selection.deal(7, 133, 20))
+    np.testing.assert_array_equal(
+        selection.assign_groups(7, 1000, 20).all()[:133], selection.assign_groups(7, 133, 20).all()
+    )
 
 
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 200), count=st.integers(1, 250))
@@ -47,7 +49,7 @@ def test_drawn_rows_are_distinct_and_all_of_them_when_few(seed, n, count):
 
 def test_repeats_are_different_partitions_of_ample_data():
     drawn = selection.draw_folds(1, 100, 80, 5)
-    labels = oracle.fold_labels(drawn.members, drawn.groups_x)
+    labels = oracle.fold_labels(drawn.members, drawn.groups_x.all())
     assert labels.shape == (2, 100)
     together = {tuple((row[:, None] == row[None, :]).ravel()) for row in labels}
     assert len(together) == 2
@@ -60,13 +62,13 @@ def test_large_samples_are_dealt_once():
 
 @pytest.mark.parametrize("n", [20, 103, 200_003])
 def test_group_sizes_differ_by_at_most_one(n):
-    counts = np.bincount(selection.deal(3, n, 20), minlength=20)
+    counts = np.bincount(selection.assign_groups(3, n, 20).all(), minlength=20)
     assert set(counts) <= {n // 20, n // 20 + 1}
 
 
 def test_groups_do_not_follow_a_period_in_the_rows():
     # every 20th row of a long table must not land in one group: people's rows have weekly or hourly patterns
-    shares = np.bincount(selection.deal(3, 40_000, 20)[::20], minlength=20) / 2000
+    shares = np.bincount(selection.assign_groups(3, 40_000, 20).all()[::20], minlength=20) / 2000
     assert np.abs(shares - 0.05).max() < 5 * np.sqrt(0.05 * 0.95 / 2000)
 
 
@@ -74,7 +76,7 @@ def test_groups_do_not_follow_a_period_in_the_rows():
 def test_split_means_are_means_over_train_and_hold_out_rows(seed, n, m, weighted):
     random = np.random.default_rng(seed)
     drawn = selection.draw_folds(seed, n, m, 3)
-    for groups, count in ((drawn.groups_x, n), (drawn.groups_y, m)):
+    for groups, count in ((drawn.groups_x.all(), n), (drawn.groups_y.all(), m)):
         psi = random.random((count, 4))
         omega = random.random(count) + 0.1 if weighted else np.full(count, 1 / count)
         sums = np.array([omega[groups == g] @ psi[groups == g] for g in range(drawn.n_groups)])

@@ -10,7 +10,7 @@ from densdiff.core import grid as grids
 from densdiff.core.selection import draw_folds
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
 
@@ -173,7 +173,7 @@ def test_smallest_sigma_agrees_with_all_pairs(d, weighted):
             size = expected["regularization_corrected"]
             assert found["debiased"] == pytest.approx(expected["debiased"], abs=1e-3 * size)
             score, _ = oracle.filter_scores(
-                *given_rows, smallest, lam, folds.members, (folds.groups_x, folds.groups_y), side
+                *given_rows, smallest, lam, folds.members, (folds.groups_x.all(), folds.groups_y.all()), side
             )
             np.testing.assert_allclose(scores[level, i], score, rtol=0, atol=1e-3 * np.abs(score).max())
 
@@ -310,7 +310,7 @@ def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
     x, y = (random.normal(size=(300, 1)) + shift for shift in (0.0, 0.5))
     x[:3] = [[1e4], [-1e4], [2e4]]
     y[:200, 0] = np.linspace(-2000, 2000, 200)  # without a gap to close
-    samples = [Sample(rows, np.full(300, 1 / 300)) for rows in (x, y)]
+    samples = [WeightedSample.of(rows, np.full(300, 1 / 300)) for rows in (x, y)]
     solver = SpectralSolver(*samples, draw_folds(0, 300, 300, 5), np.array([0.3]), np.array([0.1]))
     axis = solver._of(0).axes[0]
     assert axis.cut

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densdiff.core.selection import dealt
+from densdiff.core.selection import assign_groups
 from densdiff.data.summary import Reading, Summary, kind_of_source, reading
 from tests.large import Blocks, cuts
 
@@ -103,7 +103,7 @@ def test_the_first_text_that_is_no_number_is_known_by_its_row():
 
 @given(n=st.integers(1, 200), groups=st.integers(1, 7), places=cuts(200))
 def test_groups_of_consecutive_rows_are_those_of_all_rows(n, groups, places):
-    whole = dealt(0, n, groups)
+    whole = assign_groups(0, n, groups)
     edges = sorted({0, n, *(place for place in places if place < n)})
     parts = [whole.part(a, b - a) for a, b in pairwise(edges)]
     np.testing.assert_array_equal(np.concatenate(parts), np.resize(whole.pattern, n))

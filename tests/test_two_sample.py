@@ -18,7 +18,7 @@ import densdiff as dd
 from densdiff.core import radial, resample
 from densdiff.core.kernel import radius
 from densdiff.core.selection import draw_folds
-from densdiff.data.pair import pair as memory_pair
+from densdiff.data.pair import check_arrays
 from densdiff.estimators.kde import GaussianOverlap
 from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.centers import CenterKernel
@@ -48,7 +48,7 @@ def random_labels(random, n, m, count):
 
 
 def prepared(x, y, folds=5, standardize=True):
-    return prepare(memory_pair(x, y), standardize=standardize, folds=folds, random_state=0)
+    return prepare(check_arrays(x, y), standardize=standardize, folds=folds, random_state=0)
 
 
 def case_of(model, x, y, tuning, count=99):
@@ -413,7 +413,7 @@ def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
     assert solver(x, y, model=dd.LSDD(solver="pairs")) == "pairs"
     assert solver(x, y, blocks=np.arange(400) % 10) == "centers"  # rows of a block are relabelled among themselves
     assert solver(random.normal(size=(200, 3)), random.normal(size=(200, 3))) == "centers"
-    model, pair = dd.LSDD(random_state=0), memory_pair(x, y)
+    model, pair = dd.LSDD(random_state=0), check_arrays(x, y)
     assert pair_test(model, pair, 19, low_order=True).solver == "centers"
 
 
@@ -877,7 +877,7 @@ def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
     for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
         parts = rows[row], rows[~row], np.full(n, 1 / n), np.full(m, 1 / m)
         table = [
-            oracle.filter_scores(*parts, *each, folds.members, (folds.groups_x, folds.groups_y))[0].mean()
+            oracle.filter_scores(*parts, *each, folds.members, (folds.groups_x.all(), folds.groups_y.all()))[0].mean()
             for each in models
         ]
         assert model == pytest.approx(models[int(np.argmin(table))])
@@ -900,7 +900,9 @@ def test_refit_of_centers_is_cross_validation_by_plain_loops(draw, n, m, d):
     models = list(itertools.product(SIGMAS, LAMS))
     for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
         parts = rows[row], rows[~row], centers
-        table = [oracle.fold_scores(*parts, *each, folds.groups_x, folds.groups_y).mean() for each in models]
+        table = [
+            oracle.fold_scores(*parts, *each, folds.groups_x.all(), folds.groups_y.all()).mean() for each in models
+        ]
         assert model == pytest.approx(models[int(np.argmin(table))])
         assert value == pytest.approx(oracle.estimates(*parts, *model)["regularization_corrected"], rel=1e-8)
     assert len({tuple(model) for model in chosen}) > 1
@@ -933,8 +935,8 @@ def test_refit_of_kernel_densities_is_likelihood_cross_validation_by_plain_loops
     widths = []
     for row, value in zip(labels, values, strict=True):
         mine, other = rows[row], rows[~row]
-        a = plain_likelihood_width(mine, folds.groups_x, sigmas)
-        b = plain_likelihood_width(other, folds.groups_y, sigmas)
+        a = plain_likelihood_width(mine, folds.groups_x.all(), sigmas)
+        b = plain_likelihood_width(other, folds.groups_y.all(), sigmas)
         widths.append((a, b))
         expected = sum(
             sign

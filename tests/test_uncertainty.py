@@ -22,7 +22,7 @@ from densdiff.solvers import uncertainty
 from densdiff.solvers.base import DENSITY_X, DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
 from tests.solvers import EXACT, SOLVERS, columns, each_solver
@@ -241,7 +241,7 @@ def test_curve_noise_adds_up_to_the_golden_variance_of_f(case):
 def made(name, x, y, sigma, lam, omega=None, centers=None):
     """A solver with a single model on the rows as they are."""
     omega = [np.full(len(rows), 1 / len(rows)) for rows in (x, y)] if omega is None else omega
-    samples = [Sample(rows, o) for rows, o in zip((x, y), omega, strict=True)]
+    samples = [WeightedSample.of(rows, o) for rows, o in zip((x, y), omega, strict=True)]
     folds = selection.draw_folds(0, len(x), len(y), 2)
     grid = np.array([sigma]), np.array([lam])
     if name == "centers":
@@ -824,7 +824,7 @@ def test_a_quarter_of_the_rows_tells_errors_and_widths_of_all(monkeypatch, draw,
 @pytest.mark.parametrize("n", [60, 400])
 def test_rows_that_stand_for_a_sample_keep_its_sum_of_squared_weights(draw, n):
     x, _ = draw(14, n, 2, 1)
-    sample = Sample(x, shares(np.random.default_rng(5), n, True))
+    sample = WeightedSample.of(x, shares(np.random.default_rng(5), n, True))
     found = uncertainty.keep(sample, seed=3, most=100)
     rows, kept = found.points, found.stand_in
     assert len(rows) == len(kept.omega) == min(n, 100)

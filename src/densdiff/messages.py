@@ -64,7 +64,7 @@ def bare(name: str) -> str:
     return name if name and text[1:-1] == name == name.strip() else text
 
 
-def lost(count: int, row: int) -> str:
+def missing_text(count: int, row: int) -> str:
     """How many values are missing, and the row of the first."""
     return f"{count} missing value{'s' * (count > 1)}, {'first ' * (count > 1)}at row {row}"
 

@@ -12,7 +12,7 @@ import densdiff as dd
 from densdiff.comparing import compare as question
 from densdiff.core import regions
 from densdiff.core.rule_search import search_rules
-from densdiff.data.compared import compared as memory_tables
+from densdiff.data.tables import match_tables
 from densdiff.testing import columns as single
 from densdiff.testing.two_sample import pair_test
 from tests.calibration.parallel import gathered, tabulated
@@ -167,7 +167,7 @@ def right_way(cell, run):
 
 def regions_of_all_rows(cell, run):
     """Wrong: whether any rule is significant in the rows in which it was found."""
-    both = memory_tables(*draw(cell, run), None, "error")
+    both = match_tables(*draw(cell, run), None, "error")
     pair = both.pair()
     rows, in_b = question._rows_of(pair)
     levels = np.array([0 if of is None else len(of) for of in both.levels])
@@ -260,7 +260,7 @@ def draw_known(cell, run):
 def intervals_of(cell, run, together=True):
     """Whether each of the four intervals holds its truth, and their widths, (4, 2); the first one only if asked for."""
     a, b = draw_known(cell, run)
-    both = memory_tables(a, b, None, "error")
+    both = match_tables(a, b, None, "error")
     parts = [{name: table[name] for name in ("moved", "still", "of 4")} for table in (a, b)]
     pairs = [both.single(both.names.index(name)) for name in ("moved", "of 4", "of 20")]
     nothing = (np.nan, np.nan)

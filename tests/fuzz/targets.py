@@ -10,8 +10,8 @@ import sklearn
 
 from densdiff import ChangeMonitor
 from densdiff.cli import inputs, stream
-from densdiff.data.compared import compared as memory_tables
-from densdiff.data.pair import check_sample
+from densdiff.data.points import check_sample
+from densdiff.data.tables import match_tables
 from densdiff.errors import DensDiffError, DensDiffWarning
 from densdiff.io import blocks, files
 from tests.fuzz import corpus
@@ -29,7 +29,7 @@ def reader(path):
 def tables(path):
     """The same with words and gaps, as two tables to compare."""
     found = files.table(path)
-    memory_tables(found, found, None, "level", ("A", "B"))
+    match_tables(found, found, None, "level", ("A", "B"))
 
 
 def block_reader(path):

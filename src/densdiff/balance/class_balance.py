@@ -19,8 +19,9 @@ from densdiff.balance.mixture import MOST_ROWS, Labelled, LearnedMixture, Matche
 from densdiff.balance.pictures import mixture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
-from densdiff.data import inputs, parameters
-from densdiff.data.pair import LabelledRows, check_labelled, check_new_rows, left_out
+from densdiff.data import parameters
+from densdiff.data.match import source_of
+from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, left_out
 from densdiff.data.stretches import drawn
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
@@ -215,13 +216,12 @@ class ClassBalance(BaseEstimator):
     def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
         """The shares found, and the new rows as they were checked."""
         data = self._fitted()
-        X_new = inputs.read(X_new)
-        if (source := inputs.source_of(X_new, "X_new")) is not None:
-            X_new, extra, count = drawn(source, "X_new", self.seed_, _MOST_NEW, self.feature_names_)
-            left_out(extra, "X_new", notes)
-            if count > _MOST_NEW:
-                notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
-        new = checked = check_new_rows(X_new, self.feature_names_, notes, data.levels)
+        source = source_of(X_new, "X_new")
+        table, extra, count = drawn(source, "X_new", self.seed_, _MOST_NEW, self.feature_names_)
+        left_out(extra, "X_new", notes)
+        if count > max(_MOST_NEW, source.rows_at_once):
+            notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
+        new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
         shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
         if model is not None:

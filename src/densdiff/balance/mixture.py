@@ -22,7 +22,7 @@ from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
 from densdiff.data import parameters
 from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
 from densdiff.estimators.lsdd import LSDD
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 
 IntArray = npt.NDArray[np.intp]
 WIDTHS = np.array([2.0, 1.0, 0.5])  # of the median distance, and the weight of each in the kernel
@@ -276,10 +276,10 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
     data = model._data
     rows, sigmas = data.scaling.apply(labelled.rows), data.sigmas(parameters.positive_grid(model.sigma, "sigma"))
     samples = [
-        Sample(rows[own], labelled.omega[own])
+        WeightedSample.of(rows[own], labelled.omega[own])
         for own in np.equal.outer(range(labelled.codes.max() + 1), labelled.codes)
     ]
-    samples.append(Sample(data.scaling.apply(new), np.full(len(new), 1.0 / len(new))))
+    samples.append(WeightedSample.of(data.scaling.apply(new)))
     widths = [dealt_width(sample, data.seed, model.folds, sigmas) for sample in samples]
     products = [
         [overlap(a, b, float(np.hypot(s, t))) for b, t in zip(samples, widths, strict=True)]

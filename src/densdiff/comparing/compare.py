@@ -13,33 +13,29 @@ import numpy as np
 from densdiff import messages
 from densdiff.comparing.pictures import ROWS as PICTURED_ROWS
 from densdiff.comparing.pictures import curve, map_of, shares
-from densdiff.comparing.wording import condition_text, effect_word, levels_moved, number_moved, percent
+from densdiff.comparing.wording import condition_text, describe_levels, describe_shift, effect_word, percent
 from densdiff.core import regions as core_regions
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
 from densdiff.core.scaling import FloatArray
-from densdiff.data import inputs, parameters
-from densdiff.data.compared import Compared
-from densdiff.data.compared import compared as memory_tables
-from densdiff.data.large_tables import LargeTables, compared
+from densdiff.data import parameters
 from densdiff.data.pair import Pair
+from densdiff.data.tables import MatchedTables, match_tables
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
-from densdiff.solvers.prepared import wanted_rows
-from densdiff.sources.passes import side_by_side
+from densdiff.solvers.prepared import rows_to_prefetch
+from densdiff.sources.sample import all_at_once
 from densdiff.testing import columns as single
 from densdiff.testing.two_sample import TwoSampleResult, pair_test
 from densdiff.threads import on_one_thread
 
-Both = Compared | LargeTables
 _LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRED = 100  # columns among which pairs are sought
 _ALIKE = 0.1  # measures of dependence that tell no difference
 _PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
-_AT_ONCE = 16  # columns of large tables that share their passes
 _SHOWN = 10  # columns, pairs and regions in the text
 
 
@@ -278,14 +274,8 @@ def compare(
     min_effect = _effect(min_effect)
     parameters.whole(n_permutations, "n_permutations", 1)
     names = _where(A, "A"), _where(B, "B")
-    a, b = inputs.read(A), inputs.read(B)
     seed = parameters.seed(random_state)
-    sources = inputs.source_of(a, names[0]), inputs.source_of(b, names[1])
-    both: Both
-    if sources == (None, None):
-        both = memory_tables(a, b, columns, missing, names)
-    else:
-        both = compared(a, b, sources, columns, missing, names, partial(_wanted, seed))
+    both = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, seed))
     with messages.gathered() as texts:
         found = _compared(both, alpha, min_effect, n_permutations, seed)
     for text in dict.fromkeys(texts):
@@ -293,9 +283,9 @@ def compare(
     return found
 
 
-def _wanted(seed: int, n: int, m: int) -> tuple[Any, Any]:
+def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[Any, Any]:
     """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
-    found = wanted_rows(seed, LSDD().n_centers, n, m)
+    found = rows_to_prefetch(seed, LSDD().n_centers, n, m)
     more = [
         [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
     ]
@@ -313,7 +303,7 @@ def _effect(value: Any) -> float:
     return float(value)
 
 
-def _compared(both: Both, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
+def _compared(both: MatchedTables, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
     d, numeric = len(both.names), not any(both.levels)
     every = sum(both.sizes)
     pair, notes = _some_rows(
@@ -329,7 +319,7 @@ def _compared(both: Both, alpha: float, min_effect: float, permutations: int, se
     found, how = _columns(once, alpha, permutations, seed)
     if once is not both:
         joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
-    if not isinstance(joint.x, np.ndarray):
+    if not all_at_once(joint.x, joint.y):
         joint, _ = _some_rows(both, seed, _JOINT_ROWS, "")
     rows = _rows_of(joint)
     place = {name: j for j, name in enumerate(both.names)}
@@ -362,45 +352,39 @@ def _compared(both: Both, alpha: float, min_effect: float, permutations: int, se
     )
 
 
-def _some_rows(both: Both, seed: int, most: int, what: str) -> tuple[Pair, list[str]]:
+def _some_rows(both: MatchedTables, seed: int, most: int, what: str) -> tuple[Pair, list[str]]:
     """At most so many rows of each table, the same ones of two that are the same."""
     sizes = both.rows
     whole = max(sizes) <= most
-    if whole and (most > _JOINT_ROWS or isinstance(both, Compared)):
+    if whole and (most > _JOINT_ROWS or all_at_once(both.a, both.b)):
         return both.pair(), []
     of_a, of_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
     note = [] if whole else [f"{what} is of {len(of_a)} and {len(of_b)} rows drawn at random"]
-    return both.pair(of_a, of_b), note
+    return both.some(of_a, of_b).pair(), note
 
 
-def _distinct(both: Both, copies: int) -> Both:
+def _distinct(both: MatchedTables, copies: int) -> MatchedTables:
     """Without copies of whole rows, if all rows occur equally often."""
-    if copies == 1 or not isinstance(both, Compared):
+    if copies == 1:
         return both
-    pair = both.pair()
-    firsts = (np.sort(np.unique(rows, axis=0, return_index=True)[1]) for rows in (pair.x, pair.y))
+    firsts = (np.sort(np.unique(rows[:], axis=0, return_index=True)[1]) for rows in (both.a, both.b))
     return both.some(*firsts)
 
 
-def _columns(both: Both, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
-    d, in_memory = len(both.names), isinstance(both, Compared)
-    how = single.adjustment(*both.rows, permutations, in_memory)
+def _columns(both: MatchedTables, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
+    d = len(both.names)
+    how = single.adjustment(*both.rows, permutations, all_at_once(both.a, both.b))
 
-    def looked_at(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
-        pair = replace(both.single(j), copies=1)
+    def examine(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
+        pair = both.column(j)
         of = pair.levels[0] if pair.levels else None
         if of is not None:
             found = single.level_cells(pair, how), single.level_distance(pair, _LEVEL)
-            return *found, levels_moved(of, *single.level_counts(pair))
-        x, y = (pair.x[:, 0], pair.y[:, 0]) if in_memory else (pair.x, pair.y)
-        return single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed), number_moved(x, y)
+            return *found, describe_levels(of, *single.level_counts(pair))
+        found = single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed)
+        return *found, describe_shift(pair.x, pair.y)
 
-    if in_memory:
-        looked = [looked_at(j) for j in range(d)]
-    else:
-        batches = [range(first, min(first + _AT_ONCE, d)) for first in range(0, d, _AT_ONCE)]
-        looked = [each for batch in batches for each in side_by_side(looked_at, batch)]
-    cells, distances, moved = zip(*looked, strict=True)
+    cells, distances, moved = zip(*both.a.each(examine, range(d)), strict=True)
     p, adjusted = np.ones(d), np.ones(d)
     varying = [j for j in range(d) if cells[j] is not None]
     used = [each for each in cells if each is not None]
@@ -420,7 +404,7 @@ def _columns(both: Both, alpha: float, permutations: int, seed: int) -> tuple[li
         for j, name in enumerate(both.names)
     ]
     order = sorted(range(d), key=lambda j: (not found[j].differs, -found[j].normalized, found[j].pvalue))
-    drawn = [_pictured(both.single(j), seed) if k < _PICTURED else None for k, j in enumerate(order)]
+    drawn = [_pictured(both.column(j), seed) if k < _PICTURED else None for k, j in enumerate(order)]
     return [replace(found[j], profile=profile) for j, profile in zip(order, drawn, strict=True)], how
 
 
@@ -431,14 +415,16 @@ def _pictured(pair: Pair, seed: int) -> Curve | Shares | None:
 
 
 def _rows_of(pair: Pair) -> tuple[FloatArray, Any]:
-    return np.concatenate([pair.x, pair.y]), np.repeat([False, True], [len(pair.x), len(pair.y)])
+    return np.concatenate([pair.x[:], pair.y[:]]), np.repeat([False, True], [len(pair.x), len(pair.y)])
 
 
-def _pairs(both: Both, joint: Pair, levels: Any, chosen: list[int], alpha: float, seed: int) -> list[PairDifference]:
+def _pairs(
+    both: MatchedTables, joint: Pair, levels: Any, chosen: list[int], alpha: float, seed: int
+) -> list[PairDifference]:
     """Among the chosen columns."""
     if len(chosen) < 2:
         return []
-    found = pair_changes(joint.x[:, chosen], joint.y[:, chosen], levels[chosen])
+    found = pair_changes(joint.x[:][:, chosen], joint.y[:][:, chosen], levels[chosen])
     pairs: list[PairDifference] = []
     for each in found:
         if each.pvalue_adjusted <= alpha:
@@ -454,12 +440,14 @@ def _pairs(both: Both, joint: Pair, levels: Any, chosen: list[int], alpha: float
 def _two(pair: Pair, i: int, j: int) -> Pair:
     """Two columns of a pair."""
     levels = (pair.levels[i], pair.levels[j]) if pair.levels else ()
-    x, y = pair.x[:, [i, j]], pair.y[:, [i, j]]
-    names, varying = (pair.names[i], pair.names[j]), pair.varying[[i, j]]
-    return replace(pair, x=x, y=y, names=names, varying=varying, levels=levels if any(levels) else (), notes=())
+    x, y = pair.x.only([i, j]), pair.y.only([i, j])
+    found = Pair.of(x, y, (pair.names[i], pair.names[j]), levels if any(levels) else ())
+    return replace(found, varying=pair.varying[[i, j]], copies=pair.copies)
 
 
-def _regions(both: Both, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int) -> list[RegionDifference]:
+def _regions(
+    both: MatchedTables, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int
+) -> list[RegionDifference]:
     found = core_regions.find_regions(rows, in_b, levels, alpha, np.random.default_rng([seed, 22]))
     return [
         RegionDifference(
@@ -476,14 +464,14 @@ def _regions(both: Both, rows: FloatArray, in_b: Any, levels: Any, alpha: float,
     ]
 
 
-def _condition(each: core_regions.Condition, both: Both) -> dict[str, Any]:
+def _condition(each: core_regions.Condition, both: MatchedTables) -> dict[str, Any]:
     of = both.levels[each.column]
     low, high = (None if np.isinf(end) else end for end in (each.low, each.high))
     chosen = None if each.levels is None or of is None else [of[k] for k in each.levels]
     return {"column": both.names[each.column], "low": low, "high": high, "levels": chosen}
 
 
-def _missing(both: Both, alpha: float) -> list[MissingDifference]:
+def _missing(both: MatchedTables, alpha: float) -> list[MissingDifference]:
     (n, m), p = both.sizes, []
     for _, of_a, of_b in both.missing:
         total, of_table, lost = (np.array([count]) for count in (n + m, m, of_a + of_b))

@@ -9,6 +9,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data.pair import Pair
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Curve, Map, Shares
+from densdiff.sources.sample import ArraySample, all_at_once
 from densdiff.testing.columns import level_counts
 
 ROWS = 5000  # of a table that a picture is made of
@@ -19,17 +20,18 @@ _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
 
 def fewer(pair: Pair, seed: int) -> Pair:
     """At most `ROWS` rows of each table."""
-    x, y = (rows[np.sort(selection.draw_rows(seed, len(rows), min(len(rows), ROWS)))] for rows in (pair.x, pair.y))
-    even = (np.broadcast_to(1.0, len(rows)) for rows in (x, y))
-    weights_x, weights_y = even
-    return replace(pair, x=x, y=y, weights_x=weights_x, weights_y=weights_y, copies=1)
+    x, y = (
+        ArraySample(rows[np.sort(selection.draw_rows(seed, len(rows), min(len(rows), ROWS)))])
+        for rows in (pair.x, pair.y)
+    )
+    return replace(Pair.of(x, y, pair.names, pair.levels, pair.notes), varying=pair.varying)
 
 
 def curve(pair: Pair, level: float, seed: int) -> Curve:
     """Of one column of numbers."""
     few = fewer(pair, seed)
     model = LSDD(random_state=seed).fit_pair(few)
-    points = _points(pair if isinstance(pair.x, np.ndarray) else few, 0, _POINTS)
+    points = _points(pair if all_at_once(pair.x, pair.y) else few, 0, _POINTS)
     band = model.confidence_band(points, level)
     p, q = model.densities(points)
     return Curve(points, p, q, -band.estimate, -band.upper, -band.lower)
@@ -49,14 +51,14 @@ def map_of(pair: Pair, seed: int) -> Map:
     labels = [names if names is not None else grid for grid, names in axes]
     rows = np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
     if all(pair.levels) and pair.levels:
-        values = [np.array([(part == row).all(axis=1).mean() for row in rows]) for part in (pair.x, pair.y)]
+        values = [np.array([(part == row).all(axis=1).mean() for row in rows]) for part in (pair.x[:], pair.y[:])]
         return Map(labels[0], labels[1], (values[1] - values[0]).reshape(len(y), len(x)))
     model = LSDD(random_state=seed).fit_pair(pair)
     return Map(labels[0], labels[1], -model.difference_at(rows).reshape(len(y), len(x)))
 
 
 def _points(pair: Pair, j: int, count: int) -> FloatArray:
-    values = np.concatenate([pair.x[:, j], pair.y[:, j]])
+    values = np.concatenate([pair.x[:][:, j], pair.y[:][:, j]])
     low, high = np.quantile(values, [_TAIL, 1.0 - _TAIL])
     pad = _PAD * (high - low) or 0.5 * abs(high) or 0.5
     return np.linspace(low - pad, high + pad, count)

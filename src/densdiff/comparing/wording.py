@@ -8,8 +8,8 @@ import numpy.typing as npt
 from densdiff import messages
 from densdiff.core.rules import Condition
 from densdiff.core.scaling import FloatArray
-from densdiff.data.sample import Rows
 from densdiff.results import EFFECTS
+from densdiff.sources.sample import Sample
 
 _SHIFT, _SPREAD = 0.05, 0.1  # deviations, and logarithm of a ratio, below which something else moved more
 _LEVELS = 3
@@ -26,28 +26,15 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
 
 
-def number_moved(a: FloatArray, b: FloatArray) -> str:
+def describe_shift(a: Sample, b: Sample) -> str:
     """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
-    if isinstance(a, Rows) and isinstance(b, Rows):
-        return _rows_moved(a, b)
-    unit = max(float(np.abs(a).max()), float(np.abs(b).max())) or 1.0  # squares of 1e200 are no doubles
-    scale = max(float(np.std(np.concatenate([a / unit, b / unit]))) * unit, np.finfo(float).tiny)
-    means, spreads = [[unit * float(of(part / unit)) for part in (a, b)] for of in (np.mean, np.std)]
-    return _moved(means, spreads, scale) or _range_moved(a, b)
-
-
-def _rows_moved(a: Rows, b: Rows) -> str:
-    """The same of rows that are not in memory: their moments are known, and some of them tell the range."""
-    both = [(rows.moments.exponent, float(rows.moments.mean[0]), float(rows.moments.variance[0])) for rows in (a, b)]
-    spreads = [float(np.ldexp(np.sqrt(variance), power[0])) for power, _, variance in both]
-    moved = [float(np.ldexp(mean, power[0])) for power, mean, _ in both]
-    means = [float(rows.moments.shift[0]) + each for rows, each in zip((a, b), moved, strict=True)]
+    means, spreads = np.array([rows.moments.level_and_spread() for rows in (a, b)])[:, :, 0].T.tolist()
     share = len(b) / (len(a) + len(b))
     between = np.sqrt(share * (1.0 - share)) * abs(means[1] - means[0])
     within = np.hypot(np.sqrt(1.0 - share) * spreads[0], np.sqrt(share) * spreads[1])
     scale = max(float(np.hypot(within, between)), np.finfo(float).tiny)
-    few_a, few_b = (rows[:: -(-len(rows) // _RANGE_ROWS)][:, 0] for rows in (a, b))
-    return _moved(means, spreads, scale) or _range_moved(few_a, few_b)
+    moved = _moved(means, spreads, scale)
+    return moved or _range_moved(*(rows.spaced(_RANGE_ROWS)[:, 0] for rows in (a, b)))
 
 
 def _moved(means: list[float], spreads: list[float], scale: float) -> str:
@@ -75,7 +62,7 @@ def _range_moved(a: FloatArray, b: FloatArray) -> str:
     return f"{more} in B between {values[low]:.4g} and {values[high]:.4g} ({change:.2g} % of the rows)"
 
 
-def levels_moved(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]) -> str:
+def describe_levels(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]) -> str:
     """Which levels gained and lost most."""
     shares = a / a.sum(), b / b.sum()
     order = np.argsort(-np.abs(shares[1] - shares[0]), kind="stable")[:_LEVELS]

@@ -4,12 +4,14 @@ Columns are shifted to their mid-range and divided by a power of two before anyt
 1e8 and values of 1e200 or 1e-200 are ordinary data.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
 
 _LARGEST = float(np.finfo(np.float64).max)
 _SMALLEST = float(np.finfo(np.float64).tiny)
@@ -118,11 +120,16 @@ class Moments:
     mean: FloatArray
     variance: FloatArray
 
-    def column(self, j: int) -> "Moments":
-        """Of one column."""
-        one = slice(j, j + 1)
-        ends, frame = (self.low[one], self.high[one]), (self.shift[one], self.exponent[one])
-        return Moments(self.n, *ends, *frame, self.mean[one], self.variance[one])
+    def only(self, columns: Sequence[int]) -> "Moments":
+        """Of some columns."""
+        chosen = list(columns)
+        ends, frame = (self.low[chosen], self.high[chosen]), (self.shift[chosen], self.exponent[chosen])
+        return Moments(self.n, *ends, *frame, self.mean[chosen], self.variance[chosen])
+
+    def level_and_spread(self) -> tuple[FloatArray, FloatArray]:
+        """Mean and deviation of each column in the user's units, (d,) each."""
+        with np.errstate(under="ignore"):
+            return self.shift + np.ldexp(self.mean, self.exponent), np.ldexp(np.sqrt(self.variance), self.exponent)
 
     def reduced(
         self, keep: npt.NDArray[np.intp], shift: FloatArray, exponent: npt.NDArray[np.intc]
@@ -131,6 +138,14 @@ class Moments:
         by = self.exponent[keep] - exponent
         moved = _reduced(self.shift[None, keep], np.arange(len(keep)), shift, exponent)[0]
         return np.ldexp(self.mean[keep], by) + moved, np.ldexp(self.variance[keep], 2 * by)
+
+
+def moments_of(rows: FloatArray) -> Moments:
+    """Of rows at hand."""
+    low, high = rows.min(axis=0), rows.max(axis=0)
+    shift, exponent = low / 2 + high / 2, np.frexp(high / 2 - low / 2)[1]
+    inner = _reduced(rows, np.arange(rows.shape[1]), shift, exponent)
+    return Moments(len(rows), low, high, shift, exponent, inner.mean(axis=0), inner.var(axis=0))
 
 
 def scaling_of_moments(

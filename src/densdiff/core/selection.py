@@ -5,7 +5,6 @@ cost no further pass over the rows.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,8 +26,8 @@ def draw_rows(seed: int, n: int, count: int) -> IntArray:
 
 
 @dataclass(frozen=True)
-class Dealt:
-    """A group for each of n rows, kept as the pattern that repeats: for rows that are not in memory all at once."""
+class GroupPattern:
+    """A group for each of n rows, kept as the pattern that repeats: a number for each of many rows would be many."""
 
     pattern: IntArray  # (p,)
     n: int
@@ -40,6 +39,10 @@ class Dealt:
         """The groups of some consecutive rows, (count,)."""
         return np.resize(np.roll(self.pattern, -(start % len(self.pattern))), count)
 
+    def all(self) -> IntArray:
+        """The groups of all rows, (n,)."""
+        return np.resize(self.pattern, self.n)
+
     def counts(self) -> IntArray:
         """Rows of each group, (groups,)."""
         whole, rest = divmod(self.n, len(self.pattern))
@@ -47,27 +50,22 @@ class Dealt:
         return whole * np.bincount(self.pattern, minlength=groups) + np.bincount(self.pattern[:rest], minlength=groups)
 
 
-def dealt(seed: int, n: int, groups: int) -> Dealt:
-    """A group for each of n rows: every run of ``groups`` rows is dealt one to each; sizes differ by 0 or 1.
+def assign_groups(seed: int, n: int, groups: int) -> GroupPattern:
+    """A group for each of n rows: every run of ``groups`` rows gets one of each; sizes differ by 0 or 1.
 
     Beyond a few thousand runs the pattern is repeated: a draw per row would cost more than all else on a million rows.
     """
     runs = min(-(-n // groups), _DISTINCT_RUNS)
     numbers = np.arange(groups, dtype=np.min_scalar_type(groups))  # small integers: a million rows are many
-    return Dealt(np.random.default_rng([seed, 0]).permuted(np.tile(numbers, (runs, 1)), axis=1).ravel(), n)
-
-
-def deal(seed: int, n: int, groups: int) -> IntArray:
-    """The groups of `dealt` as an array, (n,)."""
-    return np.resize(dealt(seed, n, groups).pattern, n)
+    return GroupPattern(np.random.default_rng([seed, 0]).permuted(np.tile(numbers, (runs, 1)), axis=1).ravel(), n)
 
 
 @dataclass(frozen=True)
 class Folds:
     """Groups of the rows of each sample, and which groups make up each fold of each repeat."""
 
-    groups_x: IntArray  # (n,); a `Dealt` if the rows are not in memory
-    groups_y: IntArray  # (m,)
+    groups_x: GroupPattern  # of n rows
+    groups_y: GroupPattern  # of m rows
     members: FloatArray  # (folds * repeats, groups), 0 or 1
 
     @property
@@ -75,7 +73,7 @@ class Folds:
         return int(self.members.shape[1])
 
 
-def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None, lazy: bool = False) -> Folds:
+def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None) -> Folds:
     """Folds for n and m rows (``folds`` at most the smaller), drawn from the seed and the row indices alone."""
     repeats = repeats or (REPEATS if n + m <= _SMALL else 1)
     groups = min(repeats * folds, n, m)
@@ -83,8 +81,7 @@ def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None
     random = np.random.default_rng([seed, 1])
     labels = [np.arange(groups) % folds] + [random.permutation(groups) % folds for _ in range(repeats - 1)]
     members = np.concatenate([label == np.arange(folds)[:, None] for label in labels]).astype(np.float64)
-    give: Any = dealt if lazy else deal
-    return Folds(give(seed, n, groups), give(seed, m, groups), members)
+    return Folds(assign_groups(seed, n, groups), assign_groups(seed, m, groups), members)
 
 
 def stratified_folds(codes: npt.NDArray[np.intp], seed: int, folds: int) -> npt.NDArray[np.intp]:

@@ -1,4 +1,4 @@
-"""Samples, points, centers and weights: two tables as matrices with the same columns, and what is odd about them."""
+"""Two samples with the same columns, ready for computation, and what is odd about them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,200 +7,148 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.categories import Levels, coded, codes_of, is_category, missing_refused
-from densdiff.data.parameters import label_codes
-from densdiff.data.table import Table, floats, table_of
+from densdiff.core.scaling import BoolArray, FloatArray
+from densdiff.data.categories import Levels
+from densdiff.data.floats import floats, refuse_unusable
+from densdiff.data.kinds import Columns, resolve_columns
+from densdiff.data.match import MatchedSources, Prefetch, array_source, match_sources, no_rows, source_of
+from densdiff.data.table import table_of
 from densdiff.errors import InputError
-from densdiff.messages import capped, listed, shown, warn
+from densdiff.messages import capped, shown, warn
+from densdiff.sources.sample import ArraySample, Sample, all_at_once, same_rows
+from densdiff.sources.source import Source
 
-FloatArray = npt.NDArray[np.float64]
-_TIE_ROWS = 10_000  # rows looked at for ties
-_COPIES = "copies are not independent rows, so p-values and standard errors must not count them"
-_HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
+COPIES = "copies are not independent rows, so p-values and standard errors must not count them"
+HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
+_TIE_ROWS = 10_000  # rows of both samples that are looked at for ties
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two samples ready for computation; ``varying`` is False where a column is one and the same constant."""
+    """Two samples; ``varying`` is False where a column is one and the same constant."""
 
-    x: FloatArray  # (n, d)
-    y: FloatArray  # (m, d)
+    x: Sample  # (n, d)
+    y: Sample  # (m, d)
     weights_x: FloatArray  # (n,); a broadcast 1.0 without weights
     weights_y: FloatArray  # (m,)
     names: tuple[str, ...]
     notes: tuple[str, ...]
-    varying: npt.NDArray[np.bool_]  # (d,)
+    varying: BoolArray  # (d,)
     copies: int = 1
     levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
 
+    @classmethod
+    def of(
+        cls,
+        x: Sample,
+        y: Sample,
+        names: tuple[str, ...],
+        levels: tuple[Levels, ...] = (),
+        notes: Sequence[str] = (),
+        copies: int = 1,
+    ) -> "Pair":
+        """Samples without weights."""
+        (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
+        varying = np.maximum(high_x, high_y) > np.minimum(low_x, low_y)
+        even_x, even_y = (np.broadcast_to(1.0, len(rows)) for rows in (x, y))
+        return cls(x, y, even_x, even_y, names, tuple(notes), varying, copies, levels)
 
-def pair(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *, categories: bool = False) -> Pair:
-    """Two samples as float64 matrices with the same named columns; notes and warnings go along as text.
+
+def check_pair(
+    X: Any,
+    Y: Any,
+    weights_x: Any = None,
+    weights_y: Any = None,
+    *,
+    categories: bool = True,
+    prefetch: Prefetch = no_rows,
+) -> Pair:
+    """Two samples from wherever they are, with the same named columns; notes and warnings go along as text.
 
     With ``categories``, columns of text, categories and booleans become codes of their levels; else they are refused.
+    ``prefetch`` says which rows of samples that are read in blocks will be asked for.
+    """
+    sources = source_of(X, "X"), source_of(Y, "Y")
+    weighted = weights_x is not None or weights_y is not None
+    if weighted and any(source.rows_at_once < (source.rows or 1) for source in sources):
+        raise InputError("weights are for samples in memory; blocks, files that are read in pieces and Dask have none")
+    return _checked(sources, weights_x, weights_y, categories, prefetch)
+
+
+def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *, categories: bool = False) -> Pair:
+    """Two samples in memory with the same named columns, for what needs all rows at once.
 
     Examples
     --------
-    >>> both = pair([[0.0, 1.0], [2.0, 3.0]], [[4, 5], [6, 8], [9, 7]])
+    >>> both = check_arrays([[0.0, 1.0], [2.0, 3.0]], [[4, 5], [6, 8], [9, 7]])
     >>> both.x.shape, both.y.shape, both.names
     ((2, 2), (3, 2), ('x0', 'x1'))
     """
-    notes: list[str] = []
-    names, table_x, table_y = matched(table_of(X, "X"), table_of(Y, "Y"), notes)
-    levels: tuple[Levels, ...] = ()
-    if categories:
-        names, (table_x, table_y), levels = coded([table_x, table_y], names, notes)
-    return paired(names, table_x, table_y, levels if any(levels) else (), notes, weights_x, weights_y)
+    sources = array_source(X, "X"), array_source(Y, "Y")
+    return _checked(sources, weights_x, weights_y, categories, no_rows)
 
 
-def paired(
-    names: tuple[str, ...],
-    table_x: Table,
-    table_y: Table,
-    levels: tuple[Levels, ...],
-    notes: list[str],
-    weights_x: Any = None,
-    weights_y: Any = None,
-    ties: bool = True,
+def _checked(
+    sources: tuple[Source, Source], weights_x: Any, weights_y: Any, categories: bool, prefetch: Prefetch
 ) -> Pair:
-    """Two tables of the same columns as a pair; ``ties`` asks for notes on tied values."""
-    for table in (table_x, table_y):
-        if table.shape[0] < 2:
-            rows = "1 row" if table.shape[0] else "0 rows"
-            raise InputError(f"{table.where} has {rows}; each sample needs at least 2 rows")
-    x, y = floats(table_x, names, notes, table_y), floats(table_y, names, notes, table_x)
+    notes: list[str] = []
+    matched = match_sources(sources, notes, prefetch)
+    columns = _resolved(matched, categories, notes)
+    for about in matched.summaries:
+        if about.rows < 2:
+            rows = "1 row" if about.rows else "0 rows"
+            raise InputError(f"{about.where} has {rows}; each sample needs at least 2 rows")
+    about_x, about_y = (about.only(columns.places) for about in matched.summaries)
+    for about, other in ((about_x, about_y), (about_y, about_x)):
+        refuse_unusable(about, notes, other, columns.levels)
+    x, y = matched.samples(columns, prefetch)
+    same = matched.alike and same_rows(x, y)
     (x, w_x), (y, w_y) = _weighted(x, weights_x, "X", "weights_x"), _weighted(y, weights_y, "Y", "weights_y")
+    where = sources[0].where, sources[1].where
+    _warn_of_width(x, y, where, notes)
+    copies = count_copies(x, y, notes, where, columns.coded, same)
+    notes += tie_notes(x, y, columns.names, copies, columns.coded)
+    found = Pair.of(x, y, columns.names, columns.coded, notes, copies)
+    return replace(found, weights_x=w_x, weights_y=w_y)
+
+
+def _resolved(matched: MatchedSources, categories: bool, notes: list[str]) -> Columns:
+    if categories:
+        return resolve_columns(matched.summaries, notes, "drop or fill those rows")
+    d = len(matched.names)
+    return Columns(matched.names, (None,) * d, tuple(range(d)), ())
+
+
+def unweighted_pair(
+    names: tuple[str, ...],
+    x: Sample,
+    y: Sample,
+    levels: tuple[Levels, ...],
+    notes: Sequence[str],
+    where: tuple[str, str],
+    same: bool,
+) -> Pair:
+    """Two samples whose values were checked before; ``same`` if they are known to hold the same rows."""
+    found = list(notes)
+    _warn_of_width(x, y, where, found)
+    copies = count_copies(x, y, found, where, levels, same)
+    return Pair.of(x, y, names, levels, found, copies)
+
+
+def _warn_of_width(x: Sample, y: Sample, where: tuple[str, str], notes: list[str]) -> None:
     (n, d), m = x.shape, len(y)
     if d > n + m:
-        shapes = f"{table_x.where} {x.shape}, {table_y.where} {y.shape}"
+        shapes = f"{where[0]} {x.shape}, {where[1]} {y.shape}"
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
-    copies = _copies(x, y, notes, (table_x.where, table_y.where), levels)
-    varying = np.array([_varies(x[:, j], y[:, j]) for j in range(d)])
-    notes += tie_notes(x, y, names, copies, levels) if ties else []
-    return Pair(x, y, w_x, w_y, names, tuple(notes), varying, copies, levels)
 
 
-def check_sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str]]:
-    """One sample as a float64 matrix (n, d), the names of its columns, and notes."""
-    notes: list[str] = []
-    table = table_of(data, where)
-    names = table.names or _numbered(len(table.columns))
-    return floats(table, names, notes), names, notes
-
-
-def check_points(
-    data: Any, names: tuple[str, ...], where: str = "points", levels: tuple[Levels, ...] = ()
-) -> FloatArray:
-    """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
-    return _located(data, names, where, [], levels)
-
-
-def check_centers(value: Any, names: tuple[str, ...], levels: tuple[Levels, ...] = ()) -> FloatArray:
-    """Centers (b, d) given by the user, in the user's units: the rules of `check_points`, at least one row."""
-    found = _located(value, names, "centers", [], levels)
-    if not len(found):
-        raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
-    return found
-
-
-def matched(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...], Table, Table]:
-    """Both tables with the same columns in X's order: by name if both have names, else by position."""
-    # two Series are compared because the user picked them, whatever their names are
-    if x.names and y.names and not len(x.shape) == len(y.shape) == 1:
-        of_y = set(y.names)
-        common = [name for name in x.names if name in of_y]
-        both = set(common)
-        only = [(t.where, [name for name in t.names or () if name not in both]) for t in (x, y)]
-        if not common:
-            sides = "; ".join(f"{where} has {listed(names)}" for where, names in only)
-            both_of = f"{x.where} and {y.where}"
-            raise InputError(f"{both_of} have no column in common: {sides}; rename the columns to match")
-        if any(names for _, names in only):
-            sides = ", ".join(f"{listed(names)} only in {where}" for where, names in only if names)
-            warn(f"columns left out: {sides}; compared: {listed(common)}", notes)
-        return tuple(common), x.select(common), y.select(common)
-    if len(x.columns) != len(y.columns):
-        shapes = f"{x.where} has shape {x.shape} and {y.where} has shape {y.shape}"
-        raise InputError(f"{shapes}; both need the same number of columns")
-    if x.names and y.names and x.names != y.names:
-        notes.append(f"{shown(x.names[0])} of {x.where} is compared with {shown(y.names[0])} of {y.where}")
-    return x.names or y.names or _numbered(len(x.columns)), x, y
-
-
-def _located(
-    data: Any,
-    names: tuple[str, ...],
-    where: str,
-    notes: list[str],
-    levels: tuple[Levels, ...] = (),
-    known: bool = True,
-) -> FloatArray:
-    """Rows in the columns of a fitted model; unless all levels must be ``known``, another one has the code -1."""
-    table = table_of(data, where)
-    d = len(names)
-    unnamed = names == _numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
-    if table.names and len(table.shape) == 2 and not unnamed:
-        if lacking := [name for name in names if name not in table.names]:
-            raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
-        left_out([name for name in table.names if name not in names], where, notes)
-        table = table.select(names)
-    elif len(table.columns) != d:
-        hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
-        needed = f"{d} columns are" if d > 1 else "1 column is"
-        raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
-    if any(levels):
-        table = _known(table, names, levels) if known else _perhaps_known(table, names, levels, notes)
-    return floats(table, names, notes)
-
-
-def left_out(extra: Sequence[str], where: str, notes: list[str]) -> None:
-    """Warn of columns that a fitted model does not look at."""
-    if extra:
-        warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
-
-
-def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
-    """The table with codes for the levels of a fitted model; another level is refused."""
-    columns = list(table.columns)
-    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
-        if of is None:
-            continue
-        codes = codes_of(columns[j].values, of)
-        if np.isnan(codes).any():
-            row = int(np.isnan(codes).argmax())
-            got = f"{shown(columns[j].values[row])} at row {row}"
-            raise InputError(f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}")
-        columns[j] = replace(columns[j], values=codes, kind="numbers")
-    return replace(table, columns=columns)
-
-
-def _perhaps_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...], notes: list[str]) -> Table:
-    """The same where another level is no obstacle: it has the code -1 and is warned of."""
-    columns = list(table.columns)
-    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
-        if of is None:
-            continue
-        label, values = f"column {shown(name)} of {table.where}", columns[j].values
-        missing_refused(columns[j], label)
-        if not is_category([columns[j]]):
-            got = f"{columns[j].kind} (in X: categories), first {shown(values[columns[j].row])} at row {columns[j].row}"
-            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}")
-        codes = codes_of(values, of)
-        if (unseen := np.isnan(codes)).any():
-            others = listed(sorted({str(value) for value in values[unseen].tolist()}))
-            rows = f"{unseen.sum()} of {len(codes)} rows"
-            warn(f"{label} holds {others} in {rows}, which the fit never saw; those rows have no level there", notes)
-        columns[j] = replace(columns[j], values=np.where(unseen, -1.0, codes), kind="numbers")
-    return replace(table, columns=columns)
-
-
-def _weighted(sample: FloatArray, weights: Any, where: str, name: str) -> tuple[FloatArray, FloatArray]:
+def _weighted(sample: Sample, weights: Any, where: str, name: str) -> tuple[Sample, FloatArray]:
     """The rows of positive weight and their weights."""
     if weights is None:
         return sample, np.broadcast_to(1.0, len(sample))
     found = row_weights(weights, len(sample), where, name)
     kept = found > 0
-    return (sample, found) if kept.all() else (np.asfortranarray(sample[kept]), found[kept])
+    return (sample, found) if kept.all() else (ArraySample(np.asfortranarray(sample[kept])), found[kept])
 
 
 def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
@@ -225,36 +173,35 @@ def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
     return found
 
 
-def _varies(x: FloatArray, y: FloatArray) -> bool:
-    """Whether a column holds more than one value; a look at the ends settles it for almost all."""
-    ends_equal = x[0] == x[-1] == y[0] == y[-1]
-    return not (ends_equal and bool((x == x[0]).all()) and bool((y == x[0]).all()))
-
-
-def _copies(
-    x: FloatArray, y: FloatArray, notes: list[str], where: tuple[str, str], levels: tuple[Levels, ...] = ()
+def count_copies(
+    x: Sample, y: Sample, notes: list[str], where: tuple[str, str], levels: tuple[Levels, ...], same: bool
 ) -> int:
-    """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows."""
-    same = np.array_equal(x, y)
+    """How often each row occurs if all occur equally often, else 1; notes it if X and Y are the same rows.
+
+    Copies are sought in samples whose rows can be had at once.
+    """
     copies = 1
-    # the first row settles most cases: it must occur again for either question to arise
-    again = (x[1:, 0] == x[0, 0]).any() or (len(x) == len(y) and (y[:, 0] == x[0, 0]).any())
-    if again and x.size + y.size <= _HASH_ENTRIES:
-        hash_x, hash_y = _row_hashes(x), _row_hashes(y)
+    if all_at_once(x, y) and x.shape[1] * (len(x) + len(y)) <= HASH_ENTRIES and _first_row_again(x[:], y[:]):
+        hash_x, hash_y = _row_hashes(x[:]), _row_hashes(y[:])
         same = np.array_equal(hash_x, hash_y)
         times = [np.unique(hashes, return_counts=True)[1] for hashes in (hash_x, hash_y)]
         # few distinct rows are tied data, such as integers 0 to 3, and may well occur equally often; so may categories
-        few = min(map(len, times)) < 10 or _only_categories(levels)
+        few = min(map(len, times)) < 10 or only_categories(levels)
         if not few and min(map(np.min, times)) == max(map(np.max, times)):
             copies = int(times[0][0])
     if same:
         notes.append(f"{where[0]} and {where[1]} hold the same rows: is a sample compared with itself?")
     if copies > 1:
-        warn(f"every row occurs {copies} times and counts once: {_COPIES}", notes)
+        warn(f"every row occurs {copies} times and counts once: {COPIES}", notes)
     return copies
 
 
-def _only_categories(levels: tuple[Levels, ...]) -> bool:
+def _first_row_again(x: FloatArray, y: FloatArray) -> bool:
+    """Whether the first value of X occurs again: it must for there to be copies, or the same rows in another order."""
+    return bool((x[1:, 0] == x[0, 0]).any() or (len(x) == len(y) and (y[:, 0] == x[0, 0]).any()))
+
+
+def only_categories(levels: tuple[Levels, ...]) -> bool:
     """Whether equal rows are ordinary: no column of numbers tells rows apart."""
     return bool(levels) and None not in levels
 
@@ -269,120 +216,32 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     return np.sort(found)
 
 
-def tie_notes(
-    x: FloatArray,
-    y: FloatArray,
-    names: Sequence[str],
-    copies: int,
-    levels: tuple[Levels, ...],
-    still: npt.NDArray[np.bool_] | None = None,
-) -> list[str]:
-    """Notes on constant and heavily tied columns of numbers, which have no density.
-
-    ``still`` says which columns are constant in each sample, where x and y are only some of the rows.
-    """
+def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
+    """Notes on constant and heavily tied columns of numbers, which have no density."""
     constants, ties = [], []
     advice = "read the normalized distance first"
-    step = -(-(len(x) + len(y)) // _TIE_ROWS)
-    part = np.concatenate([x[::step], y[::step]])
+    (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
+    part = _rows_for_ties(x, y)
     for j, name in enumerate(names):
         if levels and levels[j] is not None and len(levels[j] or ()) > 1:
             continue
-        ordered = np.sort(part[:, j])
-        distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
-        tied = 2 * copies * distinct < len(part)  # copies of whole rows are warned of once, not per column
-        label, a, b = f"column {shown(name)}", x[0, j], y[0, j]
-        constant = distinct <= 2 and (x[:, j] == a).all() and (y[:, j] == b).all()
-        if constant and (still is None or still[j]):
+        label, a, b = f"column {shown(name)}", low_x[j], low_y[j]
+        if a == high_x[j] and b == high_y[j]:
             if a == b:
                 constants.append(f"{label} is constant and equal in both samples; it contributes nothing")
             else:
                 masses = "point masses have no density"
                 ties.append(f"{label} is {a} in all of X and {b} in all of Y; {masses}: {advice}")
-        elif tied:
+            continue
+        ordered = np.sort(part[:, j])
+        distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
+        if 2 * copies * distinct < len(part):  # copies of whole rows are warned of once, not per column
             why = "tied values have no density, so the squared distance depends on sigma"
             ties.append(f"{label}: {distinct} distinct values in {len(part)} rows; {why}: {advice}")
     return capped(constants, "columns are constant and equal") + capped(ties, "columns are heavily tied")
 
 
-def _numbered(d: int) -> tuple[str, ...]:
-    return tuple(f"x{j}" for j in range(d))
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Rows of positive weight with the number of their class; ``classes`` are the sorted labels of all rows given."""
-
-    rows: FloatArray  # (n, d)
-    codes: npt.NDArray[np.intp]  # (n,)
-    weights: FloatArray  # (n,)
-    classes: npt.NDArray[Any]  # (K,)
-    names: tuple[str, ...]
-    notes: tuple[str, ...]
-    levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
-
-
-def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: bool = False) -> LabelledRows:
-    """A table and its labels, at least two classes among them; categories are treated as in `pair`.
-
-    Examples
-    --------
-    >>> both = check_labelled([[0.0], [1.0], [2.0]], ["b", "a", "b"])
-    >>> both.classes.tolist(), both.codes.tolist()
-    (['a', 'b'], [1, 0, 1])
-    """
-    notes: list[str] = []
-    table = table_of(X, "X")
-    if not table.shape[0]:
-        raise InputError(f"X has 0 rows (shape {table.shape}); labelled rows are needed")
-    if y is None:
-        raise InputError("y is None; one label for each row of X is needed")
-    classes, codes = label_codes(y, "y")
-    if len(codes) != table.shape[0]:
-        raise InputError(f"y has {len(codes)} labels, but X has {table.shape[0]} rows")
-    if 2 * len(classes) > len(codes) and classes.dtype.kind == "f" and (classes != np.round(classes)).any():
-        example = shown(classes[classes != np.round(classes)][0])
-        text = f"Unknown label type: y holds {len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
-        raise InputError(f"{text}; classes are wanted: whole numbers or strings")
-    if len(classes) < 2:
-        raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
-    names = table.names or _numbered(len(table.columns))
-    levels: tuple[Levels, ...] = ()
-    if categories:
-        names, (table,), levels = coded([table], names, notes)
-    rows = floats(table, names, notes)
-    weights = np.ones(len(rows))
-    if sample_weight is not None:
-        weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
-    kept = weights > 0
-    if not _only_categories(levels):
-        kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
-    known = levels if any(levels) else ()
-    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes), known)
-
-
-def check_new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: tuple[Levels, ...] = ()) -> FloatArray:
-    """Unlabelled rows (m, d) in the columns of a fitted model, at least two; what is odd about them goes to notes.
-
-    Levels the fit never saw have the code -1.
-    """
-    found = _located(data, names, "X_new", notes, levels, known=False)
-    if len(found) < 2:
-        raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
-    if _only_categories(levels):
-        return found
-    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]
-
-
-def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:
-    """All rows, or the first of each if all occur equally often: copies are no new observations, (n,)."""
-    everything = np.ones(len(rows), dtype=bool)
-    if len(rows) < 2 or rows.size > _HASH_ENTRIES or not (rows[1:, 0] == rows[0, 0]).any():
-        return everything
-    _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
-    if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
-        return everything
-    warn(f"every row of {where} occurs {counts[0]} times and counts once: {_COPIES}", notes)
-    everything[:] = False
-    everything[first] = True
-    return everything
+def _rows_for_ties(x: Sample, y: Sample) -> FloatArray:
+    of_x, of_y = (sample.spaced(_TIE_ROWS // 2) for sample in (x, y))
+    step = -(-(len(of_x) + len(of_y)) // _TIE_ROWS)
+    return np.concatenate([of_x[::step], of_y[::step]])

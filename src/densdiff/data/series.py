@@ -10,8 +10,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.data.floats import floats
 from densdiff.data.parameters import whole
-from densdiff.data.table import Column, Table, absent, floats, table_of
+from densdiff.data.table import Column, Table, absent, table_of
 from densdiff.errors import InputError
 from densdiff.messages import came, hinted, listed, shown, warn
 
@@ -38,7 +39,7 @@ def check_series(data: Any, time: Any = None) -> Series:
 
     Examples
     --------
-    >>> found = series([[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]], time=[0.0, 0.5, 1.0])
+    >>> found = check_series([[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]], time=[0.0, 0.5, 1.0])
     >>> found.rows.shape, found.step
     ((3, 2), 0.5)
     """

@@ -11,11 +11,13 @@ import numpy.typing as npt
 
 from densdiff.core import selection
 from densdiff.core.selection import IntArray
+from densdiff.data.floats import refuse_missing
+from densdiff.data.reading import Reading, reading
 from densdiff.data.series import clock_of
-from densdiff.data.summary import Reading, Summary, reading, refuse_missing
+from densdiff.data.summary import Summary
 from densdiff.data.table import Table, table_of
 from densdiff.io.blocks import room
-from densdiff.sources.blocks import BlockSource, Source, length
+from densdiff.sources.source import Source, length
 
 Columns = dict[str, npt.NDArray[Any]]
 
@@ -27,31 +29,27 @@ def most_rows(width: int) -> int:
 
 def counted(source: Source) -> int:
     """Rows of a source, by a pass if nothing else tells."""
-    return source.run(_count, int.__add__, None) if source.rows is None else source.rows
+    return int(source.run(partial(_count, source), int.__add__, None)) if source.rows is None else source.rows
 
 
-def _count(block: Any, start: int) -> int:
-    return length(block)
+def _count(source: Source, block: Any, start: int) -> int:
+    return length(block, source.as_table)
 
 
 def stretches(source: Source, where: str, size: int, overlap: int) -> Iterator[tuple[int, Any]]:
     """Columns by name of ``size`` rows at a time, each beginning ``overlap`` rows before the end of the one before.
 
-    In one reading; of a Dask collection each stretch comes from the workers when it is its turn.
+    All in one reading.
     """
     total = counted(source)
     head = source.head()
     of, levels = reading(head, where), _categories(head, where)
     first = range(0, max(1, total - overlap), size - overlap)
     spans = [(start, min(total, start + size)) for start in first]
-    if isinstance(source, BlockSource):
-        parts = _in_turn(source, of, spans)
-    else:
-        parts = (_taken(source, of, np.arange(*span)) for span in spans)
-    return zip(first, (_as_given(of, levels, part) for part in parts), strict=True)
+    return zip(first, (_as_given(of, levels, part) for part in _in_turn(source, of, spans)), strict=True)
 
 
-def _in_turn(source: BlockSource, of: Reading, spans: list[tuple[int, int]]) -> Iterator[Columns]:
+def _in_turn(source: Source, of: Reading, spans: list[tuple[int, int]]) -> Iterator[Columns]:
     held: deque[tuple[int, Columns]] = (
         deque()
     )  # blocks that the next stretch needs, and the numbers of their first rows
@@ -77,7 +75,8 @@ def _rows(columns: Columns) -> int:
 
 def _taken(source: Source, of: Reading, index: IntArray) -> Columns:
     """Rows of sorted numbers."""
-    return source.run(partial(_of_block, of, index), _joined, list(of.names) if of.named else None)
+    found: Columns = source.run(partial(_of_block, of, index), _joined, list(of.names) if of.named else None)
+    return found
 
 
 def _categories(head: Any, where: str) -> list[str]:
@@ -113,11 +112,14 @@ def _joined(a: Columns, b: Columns) -> Columns:
     return {name: np.concatenate([values, b[name]]) for name, values in a.items()}
 
 
-def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str]) -> tuple[Table, list[str], int]:
+def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str]) -> tuple[Any, list[str], int]:
     """At most so many rows drawn at random, the names of columns left out, and how many rows there are.
 
-    Of a source that has the needed columns by name the others are not looked at; of those, all values are.
+    Rows that can be had at once are all given. Of a source that has the needed columns by name the others are not
+    looked at; of those, all values are.
     """
+    if source.rows_at_once:
+        return source.head(), [], source.rows_at_once
     head = source.head()
     of, levels = reading(head, where), _categories(head, where)
     extra: list[str] = []
@@ -125,6 +127,6 @@ def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str
         extra = [name for name in of.names if name not in needed]
         of = of.only([of.names.index(name) for name in needed])
     about = source.run(of.summary, Summary.merged, list(of.names) if of.named else None)
-    refuse_missing([about], "drop or fill those rows")
+    refuse_missing(about, "drop or fill those rows")
     index = np.sort(selection.draw_rows(seed, about.rows, most))
     return _as_given(of, levels, _taken(source, of, index)), extra, about.rows

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
-from densdiff.messages import DATES, came, listed, shown, uneven, warn
+from densdiff.messages import DATES, came, listed, shown, uneven
 
 FloatArray = npt.NDArray[np.float64]
 EXACT = 2**53  # float64 holds every integer up to here
@@ -28,12 +28,6 @@ _KINDS: dict[str, tuple[Any, ...]] = {
     "nested values": (list, tuple, dict, set, np.ndarray),
 }
 _NEARLY = 0.8  # of distinct texts
-_NUMERIC = "numeric columns are needed"
-_ADVICE = {
-    "complex numbers": "pass the real and the imaginary part as two columns",
-    "dates or durations": "turn them into numbers first, such as seconds since a fixed day, or leave them out",
-    "nested values": "give each entry a column of its own",
-}
 
 
 @dataclass(frozen=True)
@@ -250,69 +244,10 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
     return np.fromiter((known.get(value, True) for value in given), bool, len(given))
 
 
-def floats(table: Table, names: Sequence[str], notes: list[str], other: Table | None = None) -> FloatArray:
-    """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
-    found = np.empty((table.shape[0], len(table.columns)), order="F")
-    labels = [f"column {shown(name)} of {table.where}" if name else table.where for name in names]
-    for j, (column, label) in enumerate(zip(table.columns, labels, strict=True)):
-        if column.kind not in ("numbers", "booleans"):
-            mixed = other is not None and other.columns[j].kind != column.kind
-            aside = f" (in {other.where}: {other.columns[j].kind})" if other and mixed else ""
-            raise InputError(refusal(column, label, aside))
-        with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf and is named below
-            found[:, j] = column.values
-        warn_of_precision(column.largest, label, notes)
-    if np.isfinite(found).all():
-        return found
-    for bad, what in ((np.isnan, "missing"), (np.isinf, "infinite")):
-        if (counts := bad(found).sum(axis=0)).any():
-            j = int(np.flatnonzero(counts)[0])
-            row = int(np.flatnonzero(bad(found[:, j]))[0])
-            raise InputError(_obstacle(labels[j], counts.tolist(), what, row, float(found[row, j])))
-    return found
-
-
-def warn_of_precision(largest: int, label: str, notes: list[str]) -> None:
-    """Of integers that float64 cannot tell apart, the largest of which is this one."""
-    if largest > EXACT:
-        text = f"integers up to {largest} are beyond 2**53, where float64 skips whole numbers"
-        warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
-
-
-def _obstacle(label: str, counts: list[int], what: str, row: int, value: float) -> str:
-    affected = [count for count in counts if count]
-    one = affected[0] == 1
-    found = f"{affected[0]} {what} value{'' if one else 's'}"
-    first = f"{'' if one else 'first '}{f'{value} ' if what == 'infinite' else ''}at row {row}"
-    more = f", and more in {len(affected) - 1} other column{'s' * (len(affected) > 2)}" if affected[1:] else ""
-    cure = "drop or fill" if what == "missing" else "drop or correct"
-    return f"{label}: {found}, {first}{more}; {cure} those rows first"
-
-
 def nearly_numbers(values: npt.NDArray[Any]) -> bool:
     """Whether so many texts read as numbers that they are hardly meant as categories."""
     distinct = [value for value in dict.fromkeys(values.tolist()) if not absent(value)]
     return bool(distinct) and sum(map(parses, distinct)) >= _NEARLY * len(distinct)
-
-
-def refusal(column: Column, label: str, aside: str, start: int = 0) -> str:
-    """Why a column that holds no numbers cannot be used, and the way out; its first row has the number ``start``."""
-    values, kind = column.values, column.kind
-    first = f"{shown(values[column.row])} at row {start + column.row}"
-    if kind in _ADVICE:
-        return f"{label} holds {kind}{aside}, first {first}; {_ADVICE[kind]}"
-    cast = "cast it to numbers (pandas: .astype(float), polars: .cast(float))"
-    if kind not in ("text", "categories"):
-        return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: {cast} or leave it out"
-    given = [i for i, value in enumerate(values) if not absent(value)]
-    words = [i for i in given if not parses(values[i])]
-    if not words:
-        return f"{label} holds numbers stored as {kind}{aside}, first {first}; {_NUMERIC}: {cast}"
-    if len(words) == len(given):
-        return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: encode it as numbers or leave it out"
-    many = f" ({len(words)} of {len(given)} values are not)" if len(words) > 1 else ""
-    first = f"{shown(values[words[0]])} at row {start + words[0]} is not a number{many}"
-    return f"{label} holds {kind}{aside}: {first}; {_NUMERIC}: replace such values, then {cast}"
 
 
 def parses(value: Any) -> bool:
@@ -322,3 +257,8 @@ def parses(value: Any) -> bool:
     except (TypeError, ValueError):
         return False
     return True
+
+
+def text_of(value: Any) -> str:
+    """A level by name; a whole number is the same level as a float."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

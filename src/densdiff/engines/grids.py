@@ -1,4 +1,4 @@
-"""Rows on grids, whether they are in memory or not: the axes, spline counts of groups, and counts in cells."""
+"""Rows on grids, wherever they are: the axes, spline counts of groups, and counts in cells."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,20 +9,19 @@ from densdiff.core import grid, resample
 from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
-from densdiff.core.selection import Dealt, IntArray
-from densdiff.data.sample import Rows, ends_of, groups_at, sent_weights, totals, weights_at
+from densdiff.core.selection import GroupPattern
+from densdiff.core.weights import sent_weights, weights_at
+from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
 
 
-def plan(
-    samples: Sequence[FloatArray | Rows], sigmas: FloatArray, lam: float, n_groups: int
-) -> tuple[list[Axis], float]:
+def plan(samples: Sequence[Sample], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:
     """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
     d = samples[0].shape[1]
     spacing, longest = grid.finest_spacing(sigmas, d, n_groups)
     gap = grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d])
-    ends = [ends_of(rows) for rows in samples]
+    ends = [rows.ends() for rows in samples]
     low, high = np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0)
     axes = [
         grid.make_axis(
@@ -38,7 +37,7 @@ def plan(
     return axes, grid.refined_spacing(spacing, axes, sigmas, n_groups)
 
 
-def _occupied(samples: Sequence[FloatArray | Rows], column: int, low: float, cell: float) -> FloatArray:
+def _occupied(samples: Sequence[Sample], column: int, low: float, cell: float) -> FloatArray:
     return np.unique(np.concatenate(totals(samples, [partial(_cells, column, low, cell)] * len(samples), np.union1d)))
 
 
@@ -46,7 +45,7 @@ def _cells(column: int, low: float, cell: float, rows: FloatArray, start: int) -
     return np.unique(np.floor((rows[:, column] - low) / cell))
 
 
-def _middle(samples: Sequence[FloatArray | Rows], column: int) -> float:
+def _middle(samples: Sequence[Sample], column: int) -> float:
     """The median of both, from rows evenly spaced over each; a sample counts with its number of rows."""
     steps = [-(-len(rows) // _MEDIAN_ROWS) for rows in samples]
     parts = [rows[::step][:, column] for rows, step in zip(samples, steps, strict=True)]
@@ -57,7 +56,7 @@ def _middle(samples: Sequence[FloatArray | Rows], column: int) -> float:
 
 
 def spread(
-    samples: Sequence[tuple[FloatArray | Rows, FloatArray, IntArray | Dealt]],
+    samples: Sequence[tuple[Sample, FloatArray, GroupPattern]],
     n_groups: int,
     axes: list[Axis],
     spacing: float,
@@ -71,7 +70,7 @@ def spread(
 
 def _spread(
     omega: FloatArray | float,
-    groups: IntArray | Dealt,
+    groups: GroupPattern,
     n_groups: int,
     axes: list[Axis],
     spacing: float,
@@ -79,10 +78,10 @@ def _spread(
     start: int,
 ) -> tuple[FloatArray, int]:
     k = len(rows)
-    return grid.spread(rows, weights_at(omega, start, k), groups_at(groups, start, k), n_groups, axes, spacing)
+    return grid.spread(rows, weights_at(omega, start, k), groups.part(start, k), n_groups, axes, spacing)
 
 
-def occupied_cells(samples: Sequence[FloatArray | Rows], axes: list[Axis], spacing: float) -> Cells:
+def occupied_cells(samples: Sequence[Sample], axes: list[Axis], spacing: float) -> Cells:
     """Both samples as counts in cells."""
     x, y = totals(samples, [partial(_counted, axes, spacing)] * 2, CellCounts.merged)
     return resample.occupied_cells(x, y, axes, spacing)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
-from densdiff.core.selection import Dealt, IntArray
-from densdiff.data.sample import Rows, groups_at, sent_weights, totals, weights_at
+from densdiff.core.selection import GroupPattern
+from densdiff.core.weights import sent_weights, weights_at
+from densdiff.sources.sample import Sample, totals
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
@@ -91,7 +92,7 @@ class GroupSums:
     """The task of `sample_sums` on a block of rows."""
 
     omega: FloatArray | float
-    groups: IntArray | Dealt
+    groups: GroupPattern
     n_groups: int
     centers: FloatArray
     sigmas: FloatArray
@@ -102,7 +103,7 @@ class GroupSums:
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         k = len(rows)
-        weights, groups = weights_at(self.omega, start, k), groups_at(self.groups, start, k)
+        weights, groups = weights_at(self.omega, start, k), self.groups.part(start, k)
         how: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
         how |= {"fused": self.fused, "threads": self.threads}
         found = group_sums(rows, weights, groups, self.centers, self.sigmas, **how)
@@ -111,27 +112,23 @@ class GroupSums:
 
 
 def sample_sums(
-    samples: Sequence[tuple[FloatArray | Rows, FloatArray, IntArray | Dealt]],
+    samples: Sequence[tuple[Sample, FloatArray, GroupPattern]],
     centers: FloatArray,
     sigmas: FloatArray,
     *,
     direct: bool,
     categories: Categories | None = None,
 ) -> list[FloatArray]:
-    """`group_sums` of the rows, weights and groups of each sample, in memory or not, (S, groups, b)."""
+    """`group_sums` of the rows, weights and groups of each sample, (S, groups, b)."""
 
-    numbers = [int((each.pattern if isinstance(each, Dealt) else each).max()) + 1 for *_, each in samples]
+    numbers = [int(groups.pattern.max()) + 1 for *_, groups in samples]
     given = [rows for rows, *_ in samples]
     fused = fused_pays(sum(map(len, given)), sum(numbers), len(centers), len(sigmas))
     tasks = [
-        GroupSums(sent_weights(omega), of, k, centers, sigmas, direct, categories, fused, _threads(rows))
+        GroupSums(sent_weights(omega), of, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
         for (rows, omega, of), k in zip(samples, numbers, strict=True)
     ]
     return totals(given, tasks)
-
-
-def _threads(rows: FloatArray | Rows) -> int | None:
-    return 1 if isinstance(rows, Rows) else None
 
 
 @dataclass(frozen=True)
@@ -143,7 +140,7 @@ class _Several:
 
 
 def means_at(
-    samples: Sequence[FloatArray | Rows],
+    samples: Sequence[Sample],
     centers: FloatArray,
     sigmas: FloatArray,
     *,
@@ -156,8 +153,8 @@ def means_at(
 
     fused = fused_pays(sum(map(len, samples)), len(samples), len(centers), len(sigmas))
 
-    def task(rows: FloatArray | Rows) -> _Several:
-        whole, omega, own = Dealt(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), _threads(rows)
+    def task(rows: Sample) -> _Several:
+        whole, omega, own = GroupPattern(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), rows.inner_threads
         return _Several([GroupSums(omega, whole, 1, centers, part, direct, categories, fused, own) for part in parts])
 
     back = np.argsort(order)

@@ -9,12 +9,12 @@ from densdiff import messages
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.data import parameters
-from densdiff.data.pair import check_points
-from densdiff.data.pair import pair as memory_pair
+from densdiff.data.pair import check_arrays
+from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.estimators.results import DistanceResult
-from densdiff.solvers.prepared import Prepared, Sample, prepare
+from densdiff.solvers.prepared import Prepared, WeightedSample, prepare
 from densdiff.threads import on_one_thread
 
 LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
@@ -61,18 +61,18 @@ class KDEDifference(BaseEstimator):
         grid = parameters.positive_grid(self.sigma, "sigma")
         folds = parameters.whole(self.folds, "folds", 2)
         parameters.flag(self.standardize, "standardize")
-        pair = memory_pair(X, Y, weights_x, weights_y)
+        pair = check_arrays(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         sigmas = data.sigmas(grid)
         self._inner = tuple(
             likelihood_width(sample, groups, data.folds.members, sigmas)
-            for sample, groups in ((data.x, data.folds.groups_x), (data.y, data.folds.groups_y))
+            for sample, groups in ((data.x, data.folds.groups_x.all()), (data.y, data.folds.groups_y.all()))
         )
         self._data = data
         self._given = len(sigmas) == 1
         self.sigma_ = tuple(sigma * data.scaling.sigma_unit for sigma in self._inner)
         self.solver_ = "kde"
-        self.samples_ = (pair.x, pair.y)
+        self.samples_ = (pair.x[:], pair.y[:])
         self.feature_names_ = pair.names
         self.n_features_in_ = len(pair.names)
         self.seed_ = data.seed
@@ -90,7 +90,7 @@ class KDEDifference(BaseEstimator):
         inner = data.scaling.apply(check_points(points, self.feature_names_))
         p, q = (
             from_log(
-                evaluate(inner, sample.rows, sample.omega, sigma, direct=_direct(sample.rows, inner, sigma)),
+                evaluate(inner, sample.rows[:], sample.omega, sigma, direct=_direct(sample.rows[:], inner, sigma)),
                 -log_peak(sigma, inner.shape[1]) - data.scaling.log_volume,
             )
             for sample, sigma in zip((data.x, data.y), self._inner, strict=True)
@@ -147,17 +147,20 @@ def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
     return kernel.needs_direct_differences(kernel.radius(rows, points), sigma, rows.shape[1])
 
 
-def overlap(a: Sample, b: Sample, sigma: float) -> tuple[float, float]:
+def overlap(a: WeightedSample, b: WeightedSample, sigma: float) -> tuple[float, float]:
     """The integral of the product of two estimates whose squared widths add to sigma^2: value and log factor."""
-    values = evaluate(a.rows, b.rows, b.omega, sigma, direct=_direct(a.rows, b.rows, sigma))
-    return float(a.omega @ values), -log_peak(sigma, a.rows.shape[1])
+    of_a, of_b = a.rows[:], b.rows[:]
+    values = evaluate(of_a, of_b, b.omega, sigma, direct=_direct(of_a, of_b, sigma))
+    return float(a.omega @ values), -log_peak(sigma, of_a.shape[1])
 
 
-def likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray) -> float:
+def likelihood_width(
+    sample: WeightedSample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray
+) -> float:
     """The width with the highest hold-out log-likelihood over all folds, the wider between equals."""
     if len(sigmas) == 1:
         return float(sigmas[0])
-    rows, omega = sample.rows, sample.omega
+    rows, omega = sample.rows[:], sample.omega
     direct = _direct(rows, rows, float(sigmas[-1]))
     mass = np.bincount(groups, weights=omega)
     sums = group_sums(rows, omega, groups, rows, sigmas, direct=direct)  # (S, groups, n)
@@ -170,10 +173,10 @@ def likelihood_width(sample: Sample, groups: selection.IntArray, members: FloatA
     return float(sigmas[np.argmax(scores)])
 
 
-def dealt_width(sample: Sample, seed: int, folds: int, sigmas: FloatArray) -> float:
+def dealt_width(sample: WeightedSample, seed: int, folds: int, sigmas: FloatArray) -> float:
     """The same with folds dealt by the rows' positions, no more of them than rows."""
     folds = min(folds, len(sample.rows))
-    return likelihood_width(sample, selection.deal(seed, len(sample.rows), folds), np.eye(folds), sigmas)
+    return likelihood_width(sample, selection.assign_groups(seed, len(sample.rows), folds).all(), np.eye(folds), sigmas)
 
 
 class GaussianOverlap:

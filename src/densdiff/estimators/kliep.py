@@ -9,8 +9,8 @@ from densdiff import messages
 from densdiff.core import density_ratio, kernel, selection
 from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
-from densdiff.data.pair import check_points
-from densdiff.data.pair import pair as memory_pair
+from densdiff.data.pair import check_arrays
+from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.solvers.prepared import Prepared, prepare
@@ -85,7 +85,7 @@ class KLIEP(BaseEstimator):
         folds = parameters.whole(self.folds, "folds", 2)
         n_centers = parameters.whole(self.n_centers, "n_centers", 1)
         parameters.flag(self.standardize, "standardize")
-        pair = memory_pair(X, Y, weights_x, weights_y)
+        pair = check_arrays(X, Y, weights_x, weights_y)
         data = prepare(pair, standardize=self.standardize, folds=folds, random_state=self.random_state)
         chosen = np.sort(selection.draw_rows(data.seed, len(data.x.rows), n_centers))  # (b,)
         sigmas = data.sigmas(grid)
@@ -112,7 +112,7 @@ class KLIEP(BaseEstimator):
         self.centers_ = data.pair.x[chosen]
         self.alpha_ = alpha
         self.kl_divergence_ = divergence
-        self.samples_ = (pair.x, pair.y)
+        self.samples_ = (pair.x[:], pair.y[:])
         self.feature_names_ = pair.names
         self.n_features_in_ = len(pair.names)
         self.seed_ = data.seed
@@ -130,17 +130,18 @@ class KLIEP(BaseEstimator):
 
 
 def _direct(data: Prepared, sigma: float) -> bool:
-    return kernel.needs_direct_differences(kernel.radius(data.x.rows, data.y.rows), sigma, data.x.rows.shape[1])
+    return kernel.needs_direct_differences(kernel.radius(data.x.rows[:], data.y.rows[:]), sigma, data.x.rows.shape[1])
 
 
 def _fold_scores(data: Prepared, chosen: selection.IntArray, sigmas: FloatArray) -> FloatArray:
     """Hold-out scores of each sigma and fold of the first partition, (S, folds)."""
-    rows, omega, centers = data.x.rows, data.x.omega, data.x.rows[chosen]
+    rows, omega, centers = data.x.rows[:], data.x.omega, data.x.rows[chosen]
+    groups_x, groups_y = data.folds.groups_x.all(), data.folds.groups_y.all()
     direct = _direct(data, float(sigmas[-1]))
     members = data.folds.members[: data.n_folds]  # (folds, groups)
-    sums = group_sums(data.y.rows, data.y.omega, data.folds.groups_y, centers, sigmas, direct=direct)  # (S, groups, b)
-    mass = np.bincount(data.folds.groups_y, weights=data.y.omega).astype(np.float64)
-    out = members[:, data.folds.groups_x].T > 0  # (n, folds)
+    sums = group_sums(data.y.rows[:], data.y.omega, groups_y, centers, sigmas, direct=direct)  # (S, groups, b)
+    mass = np.bincount(groups_y, weights=data.y.omega).astype(np.float64)
+    out = members[:, groups_x].T > 0  # (n, folds)
     train, held = (omega[:, None] * side for side in (~out, out))
     rows_x = train / train.sum(axis=0), held / held.sum(axis=0)
     scores = np.empty((len(sigmas), data.n_folds))
@@ -154,7 +155,7 @@ def _last_fit(data: Prepared, chosen: selection.IntArray, sigma: float) -> tuple
     """Coefficients (b,) from all rows at one sigma, the mean log ratio over X, and the gap left."""
     centers, direct, one = data.x.rows[chosen], _direct(data, sigma), np.array([sigma])
     one_group = np.zeros(len(data.y.rows), dtype=np.intp)
-    means = group_sums(data.y.rows, data.y.omega, one_group, centers, one, direct=direct)[0, 0]  # (b,)
-    psi = next(density_ratio.ladder(kernel.squared_distances(data.x.rows, centers, direct), one))  # (n, b)
+    means = group_sums(data.y.rows[:], data.y.omega, one_group, centers, one, direct=direct)[0, 0]  # (b,)
+    psi = next(density_ratio.ladder(kernel.squared_distances(data.x.rows[:], centers, direct), one))  # (n, b)
     alpha, gap = density_ratio.maximize(psi, data.x.omega, means)
     return alpha, float(data.x.omega @ density_ratio.log_ratios(psi, alpha)), gap

@@ -11,7 +11,7 @@ from densdiff.core.class_scores import LEAST_SCORE, KernelRidge, row_slices
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.selection import stratified_folds
 from densdiff.data import parameters
-from densdiff.data.pair import check_labelled, check_points
+from densdiff.data.points import check_labelled, check_points
 from densdiff.errors import NotFittedError
 from densdiff.threads import on_one_thread
 

@@ -13,18 +13,19 @@ from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.core.selection import standard_errors
-from densdiff.data import inputs, parameters
-from densdiff.data.pair import Pair, check_centers, check_points
+from densdiff.data import parameters
+from densdiff.data.pair import Pair, check_pair
+from densdiff.data.points import check_centers, check_points
 from densdiff.errors import InputError, NotFittedError, NumericalError
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import Prepared, prepare, wanted_rows
+from densdiff.solvers.prepared import Prepared, prepare, rows_to_prefetch
 from densdiff.solvers.search import Choice, averaged_distance, choose
 from densdiff.solvers.spectral import MOST_COLUMNS, SpectralSolver
 from densdiff.solvers.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
-from densdiff.sources.passes import side_by_side
+from densdiff.sources.sample import ArraySample
 from densdiff.threads import on_one_thread
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")
@@ -135,8 +136,8 @@ class LSDD(BaseEstimator):
         try:
             self.checked_grids()
             seed = parameters.seed(self.random_state)
-            wanted = partial(wanted_rows, seed, self.n_centers)
-            return self.fit_pair(inputs.pair(X, Y, weights_x, weights_y, categories=True, wanted=wanted), seed)
+            prefetch = partial(rows_to_prefetch, seed, self.n_centers)
+            return self.fit_pair(check_pair(X, Y, weights_x, weights_y, prefetch=prefetch), seed)
         except Exception:  # a refused refit leaves the model as it was
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -218,7 +219,8 @@ class LSDD(BaseEstimator):
             return options
         of_x, of_y = (selection.draw_rows(self._data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
         weights_x, weights_y = pair.weights_x[of_x], pair.weights_y[of_y]
-        some = replace(pair, x=pair.x[of_x], y=pair.y[of_y], weights_x=weights_x, weights_y=weights_y)
+        x, y = ArraySample(pair.x[of_x]), ArraySample(pair.y[of_y])
+        some = replace(pair, x=x, y=y, weights_x=weights_x, weights_y=weights_y)
         probe = clone(self)
         probe._data = prepare(
             some, standardize=self.standardize, folds=self._data.n_folds, random_state=self._data.seed
@@ -239,21 +241,21 @@ class LSDD(BaseEstimator):
 
     def _resolve_solver(self) -> str:
         self.check_columns(self._data.x.rows.shape[1], len(self._data.levels) > 0)
-        if self.solver == "pairs" and not self._data.in_memory:
+        if self.solver == "pairs" and not self._data.all_at_once:
             raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'")
         if self.solver != "auto":
             return self.solver
         if self.centers is not None or len(self._data.levels):
             return "centers"
         d = self._data.x.rows.shape[1]
-        if d == MOST_COLUMNS and not self._data.in_memory:  # a grid of 128 MiB for every block of rows
+        if d == MOST_COLUMNS and not self._data.all_at_once:  # a grid of 128 MiB for every block of rows
             return "centers"
         return automatic_solver(d, self._many())
 
     def _many(self) -> int:
         """Rows of both samples; more than pairs can have if they are not in memory."""
         rows = len(self._data.x.rows) + len(self._data.y.rows)
-        return rows if self._data.in_memory else max(rows, _PAIRS_ROWS + 1)
+        return rows if self._data.all_at_once else max(rows, _PAIRS_ROWS + 1)
 
     def _build(
         self,
@@ -284,10 +286,8 @@ class LSDD(BaseEstimator):
         return name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers
 
     def _all_built(self, builds: Sequence[Callable[[], Built]]) -> list[Built]:
-        """Several solvers; of rows that are not in memory in the passes of one."""
-        if self._data.in_memory or len(builds) == 1:
-            return [build() for build in builds]
-        return side_by_side(lambda build: build(), builds)
+        """Several solvers, in the passes of one where rows have to be read."""
+        return self._data.x.rows.each(lambda build: build(), builds)
 
     def _singles(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
         """The same solver with single models, sigma and lam of each in inner units."""
@@ -316,8 +316,7 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        parts = (rows if data.in_memory else rows[:: -(-len(rows) // _SHOWN)] for rows in (data.given.x, data.given.y))
-        self.samples_ = tuple(parts)
+        self.samples_ = (data.given.x.spaced(_SHOWN), data.given.y.spaced(_SHOWN))
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed

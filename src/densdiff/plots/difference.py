@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.data import parameters
-from densdiff.data.pair import check_points
+from densdiff.data.points import check_points
 from densdiff.errors import InputError, NotFittedError
 from densdiff.plots.canvas import (
     DARK_X,

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import gaussian_kde
 
 from densdiff import messages
-from densdiff.data.pair import check_new_rows
+from densdiff.data.points import check_new_rows
 from densdiff.errors import InputError, NotFittedError
 from densdiff.plots.canvas import LARGEST_RUG, FloatArray, drawn_range, new_axes, plain_label
 

@@ -1,6 +1,7 @@
 """When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
 
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -12,10 +13,11 @@ import numpy.typing as npt
 from densdiff import messages
 from densdiff.core.contrasts import IntArray, peaks, season
 from densdiff.core.scaling import FloatArray
-from densdiff.data import inputs, parameters
+from densdiff.data import parameters
+from densdiff.data.reading import reading
 from densdiff.data.series import Series, check_series, check_window
 from densdiff.data.stretches import counted, most_rows, stretches
-from densdiff.data.summary import reading
+from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
@@ -24,7 +26,8 @@ from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
-from densdiff.sources.blocks import Source
+from densdiff.sources.opening import source_of
+from densdiff.sources.source import Source
 from densdiff.testing.plan import checked
 from densdiff.threads import on_one_thread
 
@@ -164,9 +167,7 @@ def detect_changes(
     own = estimator.random_state
     seed = parameters.seed(random_state if own is None else own)
     asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
-    series = inputs.read(series)
-    source = inputs.source_of(series, "series")
-    return asked.of(series) if source is None else _in_stretches(source, asked)
+    return _in_stretches(source_of(series, "series", partial(table_of, where="series")), asked)
 
 
 @dataclass(frozen=True)
@@ -198,11 +199,13 @@ class _Asked:
 
 
 def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
-    """The changes of a series that is read in blocks: all at once if it fits, else in stretches that overlap.
+    """The changes of a series: all at once if it fits, else in stretches that overlap.
 
     Each stretch is searched at alpha over their number, so that alpha bounds any false report of all of them; what is
     nearer to the middle of the next stretch is left to it.
     """
+    if source.rows_at_once == source.rows:
+        return asked.of(source.head())
     total, width = counted(source), len(reading(source.head(), "series").names)
     most = most_rows(width)
     if total <= most:

@@ -13,7 +13,7 @@ from densdiff import messages
 from densdiff.core.scaling import FloatArray
 from densdiff.core.sliding_window import SlidingSum, run_length_threshold
 from densdiff.data import parameters
-from densdiff.data.pair import check_points, check_sample
+from densdiff.data.points import check_points, check_sample
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series.features import CENTERS

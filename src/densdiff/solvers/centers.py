@@ -9,10 +9,10 @@ import numpy as np
 
 from densdiff.core import kernel, radial, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.data.sample import mass_of, reach_of, sum_of_squares
+from densdiff.core.weights import mass_of, sum_of_squares
 from densdiff.engines.kernel_sums import evaluate, psi, sample_sums
 from densdiff.solvers.base import Side
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 
 LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum (DESIGN 1.1)
 _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
@@ -110,8 +110,8 @@ class CentersSolver(CenterKernel):
 
     def __init__(
         self,
-        x: Sample,
-        y: Sample,
+        x: WeightedSample,
+        y: WeightedSample,
         centers: FloatArray,
         folds: selection.Folds,
         sigmas: FloatArray,
@@ -119,7 +119,7 @@ class CentersSolver(CenterKernel):
         categories: kernel.Categories | None = None,
     ) -> None:
         d = centers.shape[1] - (0 if categories is None else len(categories.levels))
-        radius = max(reach_of(x.rows, d), reach_of(y.rows, d), kernel.radius(centers[:, :d]))
+        radius = max(x.rows.reach(d), y.rows.reach(d), kernel.radius(centers[:, :d]))
         super().__init__(centers, radius, float(sigmas[-1]), categories)
         self.x, self.y, self.folds = x, y, folds
         self.sigmas = sigmas
@@ -172,7 +172,7 @@ class CentersSolver(CenterKernel):
             self._spectra[level] = ridge.Spectrum(values, *means, *spreads, *shrinks)
         return self._spectra[level]
 
-    def _features(self, sample: Sample, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _features(self, sample: WeightedSample, sigma: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Features (k, b) of evenly spaced rows and squared weights (k,) scaled to the whole sample's sum."""
         step = -(-len(sample.rows) // _TRACE_ROWS)
         squares = np.square(sample.omega[::step])

@@ -10,7 +10,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds
 from densdiff.engines.pair_distances import pair_histograms, radial_sums
 from densdiff.solvers.base import FilterKernel, Side, filter_lams
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 
 _DIRECT_PAIRS = 200_000  # pairs times models: below it forms are summed pair by pair, right to 1e-11
 
@@ -21,7 +21,9 @@ class PairsSolver(FilterKernel):
     Values leave out the factor (2 pi sigma^2)^(-d/2), which ``log_scales`` holds as a logarithm.
     """
 
-    def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
+    def __init__(
+        self, x: WeightedSample, y: WeightedSample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None
+    ) -> None:
         lams, every, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.notes: tuple[str, ...] = ()
@@ -29,9 +31,9 @@ class PairsSolver(FilterKernel):
         super().__init__(x.rows.shape[1])
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         self.table = radial.radial_table(self.d, every)
-        groups = np.concatenate([folds.groups_x, folds.n_groups + folds.groups_y.astype(np.intp)])
+        groups = np.concatenate([folds.groups_x.all(), folds.n_groups + folds.groups_y.all().astype(np.intp)])
         order = np.argsort(groups, kind="stable")
-        self._rows = np.concatenate([x.rows, y.rows])[order]
+        self._rows = np.concatenate([x.rows[:], y.rows[:]])[order]
         self._omega = np.concatenate([x.omega, y.omega])[order]
         self._groups = groups[order]
         self._mass = np.bincount(groups, np.concatenate([x.omega, y.omega]))

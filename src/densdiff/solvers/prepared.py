@@ -1,18 +1,17 @@
 """Two checked samples brought to inner units, with their seed and folds: what every estimator starts from."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
 from densdiff.core import kernel, selection
-from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling, scaling_of_moments
+from densdiff.core.scaling import FloatArray, Scaling
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
-from densdiff.data.sample import Rows
 from densdiff.errors import InputError
+from densdiff.sources.sample import ArraySample, Sample, all_at_once, pooled
 
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
@@ -23,11 +22,16 @@ _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair dis
 
 
 @dataclass(frozen=True)
-class Sample:
+class WeightedSample:
     """One sample in inner units, with row weights that sum to 1."""
 
-    rows: FloatArray  # (n, d), codes of categories last; `Rows` if they are not in memory
+    rows: Sample  # (n, d), codes of categories last
     omega: FloatArray  # (n,); one broadcast number without weights
+
+    @classmethod
+    def of(cls, rows: FloatArray, omega: FloatArray | None = None) -> "WeightedSample":
+        """Of an array, all rows alike without weights."""
+        return cls(ArraySample(rows), np.full(len(rows), 1.0 / len(rows)) if omega is None else omega)
 
 
 @dataclass(frozen=True)
@@ -37,8 +41,8 @@ class Prepared:
     given: Pair  # as checked
     pair: Pair  # the same without copies of whole samples
     scaling: Scaling
-    x: Sample
-    y: Sample
+    x: WeightedSample
+    y: WeightedSample
     seed: int
     n_folds: int
     folds: selection.Folds
@@ -66,13 +70,13 @@ class Prepared:
         equal = [np.square(counts / total).sum() for counts in self._level_counts()]
         return kernel.Categories(self.levels, apart=2.0 / (1.0 - np.array(equal)))
 
-    def _level_counts(self) -> list[npt.NDArray[np.intp]]:
+    def _level_counts(self) -> list[selection.IntArray]:
         """Pooled rows of each level, for each column of categories."""
-        x, y = cast(Any, self.x.rows), cast(Any, self.y.rows)
-        if isinstance(x, Rows):
-            return [a + b for a, b in zip(x.level_counts(), y.level_counts(), strict=True)]
-        codes = kernel.Categories(self.levels).split(self.pooled_rows)[1].astype(np.intp)
-        return [np.bincount(column) for column in codes.T]
+        first = self.x.rows.shape[1] - len(self.levels)
+        return [
+            self.x.rows.level_counts(first + k, count) + self.y.rows.level_counts(first + k, count)
+            for k, count in enumerate(self.levels)
+        ]
 
     def first_rows(self, count: int) -> FloatArray:
         """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
@@ -93,13 +97,19 @@ class Prepared:
         return kernel.sigma_ladder(np.unique(self.numbers(self.scaling.apply(self.first_rows(_LADDER_ROWS))), axis=0))
 
     @property
-    def in_memory(self) -> bool:
-        return not isinstance(self.x.rows, Rows)
+    def all_at_once(self) -> bool:
+        """Whether all rows can be had in one piece."""
+        return all_at_once(self.x.rows, self.y.rows)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows of each sample, each distinct row once where all are copies."""
+        return len(self.x.rows), len(self.y.rows)
 
     @property
     def pooled_rows(self) -> FloatArray:
         """The rows of X, then those of Y, in inner units."""
-        return np.concatenate([self.x.rows, self.y.rows])
+        return np.concatenate([self.x.rows[:], self.y.rows[:]])
 
     def some_pooled(self, count: int) -> FloatArray:
         """Pooled rows in inner units, drawn by position whatever their labels, (count, d) or all."""
@@ -109,7 +119,13 @@ class Prepared:
         """The same rows in the user's units."""
         return self._pooled(self.pair.x, self.pair.y, count)
 
-    def _pooled(self, x: FloatArray, y: FloatArray, count: int) -> FloatArray:
+    def pooled_given(self, most: int) -> FloatArray:
+        """All pooled rows in the user's units, X's first; so many of them where not all can be had at once."""
+        if not self.all_at_once:
+            return self.some_given(most)
+        return np.concatenate([self.pair.x[:], self.pair.y[:]])
+
+    def _pooled(self, x: Sample, y: Sample, count: int) -> FloatArray:
         drawn = selection.draw_rows(self.seed, len(x) + len(y), count)
         found, of_x = np.empty((len(drawn), x.shape[1])), drawn < len(x)
         found[of_x], found[~of_x] = x[drawn[of_x]], y[drawn[~of_x] - len(x)]
@@ -133,7 +149,7 @@ class Prepared:
         return inner
 
 
-def wanted_rows(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
+def rows_to_prefetch(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
     """Numbers of the rows that a fit and a test of two samples ask for, some of them several times: had in one pass,
     they cost no other.
     """
@@ -159,7 +175,7 @@ def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) 
     given, pair = pair, pair if pair.copies == 1 else _merged(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
     codes = np.array([of is not None for of in pair.levels]) if pair.levels else None
-    scaling, inner_x, inner_y = _scaled(pair, omega_x, omega_y, standardize, codes)
+    scaling, inner_x, inner_y = pooled(pair.x, pair.y, (omega_x, omega_y), standardize, codes)
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:
@@ -170,27 +186,13 @@ def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) 
         given=given,
         pair=pair,
         scaling=scaling,
-        x=Sample(inner_x, omega_x),
-        y=Sample(inner_y, omega_y),
+        x=WeightedSample(inner_x, omega_x),
+        y=WeightedSample(inner_y, omega_y),
         seed=seed,
         n_folds=folds,
-        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds, lazy=isinstance(inner_x, Rows)),
+        folds=selection.draw_folds(seed, len(pair.x), len(pair.y), folds),
         notes=tuple(notes),
     )
-
-
-def _scaled(
-    pair: Pair,
-    omega_x: FloatArray,
-    omega_y: FloatArray,
-    standardize: bool,
-    codes: npt.NDArray[np.bool_] | None,
-) -> tuple[Scaling, Any, Any]:
-    x, y = cast(Any, pair.x), cast(Any, pair.y)
-    if not isinstance(x, Rows):
-        return pooled_scaling(x, y, omega_x, omega_y, standardize, codes)
-    scaling = scaling_of_moments(x.moments, y.moments, standardize, codes)
-    return scaling, x.scaled(scaling), y.scaled(scaling)
 
 
 def _normalized(weights: FloatArray) -> FloatArray:
@@ -206,11 +208,12 @@ def _merged(pair: Pair) -> Pair:
     A copy is no new observation: in another fold it would leak, and as a row of its own it would spoil debiasing.
     """
     parts = []
-    for rows, weights in ((pair.x, pair.weights_x), (pair.y, pair.weights_y)):
+    for rows, weights in ((pair.x[:], pair.weights_x), (pair.y[:], pair.weights_y)):
         _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         total = np.bincount(inverse.ravel(), weights).astype(np.float64)[order]  # NumPy 2.0.0 gives it two axes
         even = weights.strides == (0,)
         parts.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
     (x, weights_x), (y, weights_y) = parts
-    return replace(pair, x=x, y=y, weights_x=weights_x, weights_y=weights_y, copies=1)
+    samples = ArraySample(x), ArraySample(y)
+    return replace(pair, x=samples[0], y=samples[1], weights_x=weights_x, weights_y=weights_y, copies=1)

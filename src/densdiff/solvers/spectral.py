@@ -7,12 +7,12 @@ from densdiff.core import fourier, kernel
 from densdiff.core import grid as grids
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
-from densdiff.core.selection import Folds, IntArray
-from densdiff.data.sample import mass_of, sum_of_squares
+from densdiff.core.selection import Folds, GroupPattern
+from densdiff.core.weights import mass_of, sum_of_squares
 from densdiff.engines.grids import plan, spread
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import FilterKernel, Side, filter_lams
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 
 MOST_COLUMNS = 3
 _MOST_OUTSIDE = 0.2  # of the rows: the thin tails of heavy-tailed data, not the data themselves
@@ -23,7 +23,9 @@ _POWER_ROWS = 4096  # the terms i = j are O(1/n): this many rows of a sample tel
 class SpectralSolver(FilterKernel):
     """Transforms of all groups (E11), one for each octave of sigmas, from a single pass over the rows."""
 
-    def __init__(self, x: Sample, y: Sample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None) -> None:
+    def __init__(
+        self, x: WeightedSample, y: WeightedSample, folds: Folds, sigmas: FloatArray, lams: FloatArray | None
+    ) -> None:
         lams, self._every_lam, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
         self.lams = np.tile(lams, (len(sigmas), 1))
@@ -39,7 +41,7 @@ class SpectralSolver(FilterKernel):
             rows = len(x.rows) + len(y.rows)
             self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and count as isolated",)
 
-    def _grouped(self) -> tuple[tuple[Sample, IntArray], tuple[Sample, IntArray]]:
+    def _grouped(self) -> tuple[tuple[WeightedSample, GroupPattern], tuple[WeightedSample, GroupPattern]]:
         return (self.x, self.folds.groups_x), (self.y, self.folds.groups_y)
 
     def _transform(self, levels: npt.NDArray[np.intp]) -> int:

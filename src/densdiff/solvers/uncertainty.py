@@ -14,9 +14,9 @@ from scipy.special import ndtri
 
 from densdiff.core import noise, selection
 from densdiff.core.scaling import FloatArray
-from densdiff.data.sample import sum_of_squares
+from densdiff.core.weights import sum_of_squares
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
-from densdiff.solvers.prepared import Prepared, Sample
+from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.solvers.search import Choice
 
 Build = Callable[[Sequence[tuple[float, float]]], list[Solver]]  # of all rows, each with one sigma and one lam
@@ -111,7 +111,7 @@ class Kept:
     stand_in: noise.Rows
 
 
-def keep(sample: Sample, seed: int, most: int) -> Kept:
+def keep(sample: WeightedSample, seed: int, most: int) -> Kept:
     """At most so many rows of a sample."""
     n = len(sample.rows)
     if n <= most:
@@ -168,12 +168,12 @@ def band(
     for start in range(0, len(points), step):
         block = points[start : start + step]
         of_x, of_y = (solver.kernel(sigma, lam, block, each.points) for each in kept)
-        noise = noise.curve_noise(of_x, of_y, x, y)
-        spread = np.sqrt(np.square(noise).sum(axis=1))
+        spreads = noise.curve_noise(of_x, of_y, x, y)
+        spread = np.sqrt(np.square(spreads).sum(axis=1))
         errors[start : start + step] = np.hypot(spread, one_row * solver.peaks(sigma, lam, block))
         if simultaneous:
-            noise /= np.where(spread > 0, spread, 1.0)[:, None]
-            np.maximum(largest, np.abs(noise @ multipliers).max(axis=0), out=largest)
+            spreads /= np.where(spread > 0, spread, 1.0)[:, None]
+            np.maximum(largest, np.abs(spreads @ multipliers).max(axis=0), out=largest)
     factor = normal_quantile(level)
     if simultaneous:
         factor = max(factor, float(np.quantile(largest, level)))

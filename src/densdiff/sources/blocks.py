@@ -1,4 +1,4 @@
-"""Where blocks of rows come from: files, anything that can be iterated again and again, and Dask collections.
+"""Blocks of rows from files, and from anything that can be iterated again and again.
 
 A pass over a source runs a task on every block and merges the answers in the order of the blocks, so that the answer
 depends neither on the number of threads nor on the order in which blocks are done.
@@ -10,45 +10,16 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any
 
 import numpy as np
 
-from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
 from densdiff.io.blocks import FileBlocks
+from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, length, rows_at
 from densdiff.threads import cores
 
-T = TypeVar("T")
-Change = Callable[[Any, int], Any]
-EMPTY = "has 0 data rows"
-ALL_DROPPED = 'has 0 rows without missing values; try missing="level"'
 _PATIENCE = 1.0  # seconds before a pass says how far it is
-
-
-class Source(Protocol):
-    """Blocks of consecutive rows; ``rows`` is None while only a pass can tell their number."""
-
-    @property
-    def rows(self) -> int | None: ...
-
-    def head(self) -> Any:
-        """The first block that has rows, or a part of it."""
-
-    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
-        """The task of every block and the number of its first row, merged; None for all columns."""
-
-    def changed(self, change: Change) -> "Source":
-        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
-
-
-class Pass(NamedTuple):
-    """What a run over a source needs."""
-
-    source: Any
-    task: Callable[[Any, int], Any]
-    merge: Callable[[Any, Any], Any]
-    columns: list[str] | None  # the ones it needs, None for all
 
 
 @dataclass
@@ -58,12 +29,14 @@ class BlockSource:
     where: str
     blocks: FileBlocks | Iterable[Any]
     rows: int | None = None
+    as_table: Callable[[Any], Any] = as_it_is
     change: Change | None = None
     seen: list[int] = field(default_factory=list)  # what the blocks of the first pass began with
+    rows_at_once = 0
 
     def head(self) -> Any:
         """The first block that has rows."""
-        found = next((block for block in self._iterated(None) if length(block)), None)
+        found = next((block for block in self._iterated(None) if self._length(block)), None)
         if found is None:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         begins: list[int] = []
@@ -71,7 +44,7 @@ class BlockSource:
         self.seen = self.seen or begins
         return found
 
-    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+    def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
         """On all cores, at most a few blocks at a time."""
         pending: deque[Any] = deque()
         found: Any = None
@@ -83,14 +56,14 @@ class BlockSource:
                     found, empty = _merged(found, pending.popleft().result(), merge, empty), False
             while pending:
                 found, empty = _merged(found, pending.popleft().result(), merge, empty), False
-        return found  # type: ignore[no-any-return]
+        return found
 
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one."""
         start, begins = 0, list[int]()
         with Progress(self.where, self.rows) as progress:
             for block in self._iterated(columns):
-                if not (rows := length(block)):
+                if not (rows := self._length(block)):
                     continue
                 self._recognize(block, begins)
                 yield start, block
@@ -106,20 +79,27 @@ class BlockSource:
         """Refuse an iterable that shuffles its rows or draws others: the ends of each block tell."""
         if isinstance(self.blocks, FileBlocks) or self.change is not None:
             return
-        ends = [table_of(rows_at(block, at), self.where) for at in (slice(1), slice(length(block) - 1, None))]
+        ends = [self.as_table(rows_at(block, at)) for at in (slice(1), slice(self._length(block) - 1, None))]
         begins.append(hash(repr([column.values.tolist() for end in ends for column in end.columns])))
         if self.seen[len(begins) - 1 : len(begins)] not in ([], begins[-1:]):
             raise InputError(f"{self.where} gave other rows than before; it must give the same rows each time")
 
+    def converted(self) -> "BlockSource":
+        """As it is: blocks are converted when they come."""
+        return self
+
     def changed(self, change: Change) -> "BlockSource":
         """Blocks made of these and the numbers of their first rows, which may leave out rows."""
-        return BlockSource(self.where, self.blocks, None, change)
+        return BlockSource(self.where, self.blocks, None, self.as_table, change)
+
+    def _length(self, block: Any) -> int:
+        return length(block, self.as_table)
 
     def _changed(self, change: Change) -> Iterator[Any]:
         start = 0
         for block in self._given(None):
             yield change(block, start)
-            start += length(block)
+            start += self._length(block)
 
     def _iterated(self, columns: list[str] | None) -> Iterator[Any]:
         return self._given(columns) if self.change is None else self._changed(self.change)
@@ -134,30 +114,11 @@ def _merged(found: Any, more: Any, merge: Callable[[Any, Any], Any], empty: bool
     return more if empty else merge(found, more)
 
 
-def length(block: Any) -> int:
-    """How many rows; a mapping has columns, each as long as the block."""
-    if isinstance(block, Mapping):
-        return len(next(iter(block.values()), ()))
-    try:
-        return len(block)
-    except TypeError:  # a sparse matrix, a lazy frame: whose refusal says what to do
-        return len(table_of(block, "a block"))
-
-
 def _owned(block: Any) -> Any:
     """A copy of what the next step of an iteration may write over: blocks wait for threads while it goes on."""
     if isinstance(block, Mapping):
         return {name: _owned(values) for name, values in block.items()}
     return block.copy() if isinstance(block, np.ndarray) or hasattr(block, "iloc") else block
-
-
-def rows_at(block: Any, at: slice) -> Any:
-    """Some rows of a block."""
-    if isinstance(block, Mapping):
-        return {name: values[at] for name, values in block.items()}
-    if isinstance(block, Table):
-        return block.some(at)
-    return block.iloc[at] if hasattr(block, "iloc") else block[at]
 
 
 class Progress:

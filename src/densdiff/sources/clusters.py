@@ -1,4 +1,4 @@
-"""Dask arrays and data frames as sources of blocks: the only place that imports Dask.
+"""Dask arrays and data frames as sources of blocks: the only importer of Dask.
 
 The task of a block runs where the block is; answers are merged in a tree, a few at a time, and only the last one comes
 to the driver. A worker that dies is replaced by Dask, which does its blocks again.
@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from densdiff import messages
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 from densdiff.io import files
-from densdiff.sources.blocks import ALL_DROPPED, EMPTY, Change, Pass, length, rows_at
+from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Pass, Task, as_it_is, length, rows_at
 
-T = TypeVar("T")
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
+_PIECE_ROWS = 100_000  # of a block that come to the driver at a time
 _PATIENCE = 5.0  # seconds until a scheduler must have answered
 _DIED = ("KilledWorker", "BrokenProcessPool")
 
@@ -31,6 +31,11 @@ def _dask(module: str = "dask") -> Any:
         return import_module(module)
     except ImportError as error:
         raise MissingExtraError(f'Dask collections need {module}: pip install "densdiff[dask]"') from error
+
+
+def is_dask(value: Any) -> bool:
+    """Whether a value is a collection of Dask, without importing Dask."""
+    return type(value).__module__.partition(".")[0] in ("dask", "dask_expr")
 
 
 @contextmanager
@@ -72,7 +77,19 @@ class DaskSource:
 
     where: str
     data: Any
+    as_table: Callable[[Any], Any] = as_it_is
     change: Change | None = None
+    rows_at_once = 0
+
+    @classmethod
+    def of(cls, where: str, data: Any, as_table: Callable[[Any], Any]) -> "DaskSource":
+        """A collection with rows, or the reason why it has none."""
+        array = isinstance(getattr(data, "chunks", None), tuple)  # a Delayed has any attribute one asks for
+        if (not array and not isinstance(getattr(data, "npartitions", None), int)) or not hasattr(data, "ndim"):
+            raise InputError(f"{where} is a Dask {type(data).__name__}; pass a Dask array or data frame")
+        if array and data.ndim == 0:
+            as_table(np.zeros(()))  # refused
+        return cls(where, data, as_table)
 
     @property
     def rows(self) -> int:
@@ -95,12 +112,16 @@ class DaskSource:
         return self._counted(self._delayed(columns or None))  # of a file, one column is read
 
     def _counted(self, blocks: list[Any]) -> list[int]:
-        count = _dask().delayed(length)
+        count = _dask().delayed(partial(length, as_table=self.as_table))
         return [int(rows) for rows in self._computed(*map(count, blocks))]
+
+    def converted(self) -> "DaskSource":
+        """As it is: blocks are converted when they come."""
+        return self
 
     def changed(self, change: Change) -> "DaskSource":
         """Blocks made of these and the numbers of their first rows, which may leave out rows."""
-        return DaskSource(self.where, self.data, change)
+        return DaskSource(self.where, self.data, self.as_table, change)
 
     def _blocks(self, columns: list[str] | None) -> list[Any]:
         if self.change is None:
@@ -127,14 +148,19 @@ class DaskSource:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         return self._computed(_dask().delayed(rows_at)(self._blocks(None)[k], slice(_HEAD_ROWS)))[0]
 
-    def run(self, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
-        """The task on the workers, the answers merged there."""
-        found: T = _unflawed(self._computed(self.planned(task, merge, columns))[0])
-        return found
+    def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+        """Every block that has rows, after the number of its first one, in pieces that come to the driver in turn."""
+        part, start = _dask().delayed(rows_at), 0
+        for block, rows in zip(self._blocks(columns), self.lengths, strict=True):
+            for low in range(0, rows, _PIECE_ROWS):
+                yield start + low, self._computed(part(block, slice(low, low + _PIECE_ROWS)))[0]
+            start += rows
 
-    def planned(
-        self, task: Callable[[Any, int], Any], merge: Callable[[Any, Any], Any], columns: list[str] | None
-    ) -> Any:
+    def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
+        """The task on the workers, the answers merged there."""
+        return _unflawed(self._computed(self.planned(task, merge, columns))[0])
+
+    def planned(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
         """What `run` computes, delayed."""
         dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
         work, join = (
@@ -178,7 +204,7 @@ def run_together(passes: Sequence[Pass]) -> list[Any]:
     return [_unflawed(each) for each in found]
 
 
-def _tried(task: Callable[[Any, int], Any], block: Any, start: int) -> Any:
+def _tried(task: Task, block: Any, start: int) -> Any:
     """The answer of a block, or what is wrong with it: the first block in order is to tell, not the first in time."""
     try:
         return task(block, start)
@@ -186,7 +212,7 @@ def _tried(task: Callable[[Any, int], Any], block: Any, start: int) -> Any:
         return flaw
 
 
-def _all_merged(merge: Callable[[Any, Any], Any], parts: list[Any]) -> Any:
+def _all_merged(merge: Merge, parts: list[Any]) -> Any:
     found = parts[0]
     for part in parts[1:]:
         if isinstance(found, DensDiffError):

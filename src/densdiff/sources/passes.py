@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from densdiff.data.table import table_of
-from densdiff.sources.blocks import Pass, Source
 from densdiff.sources.clusters import DaskSource, run_together
+from densdiff.sources.source import ArraySource, Merge, Pass, Source, Task, as_it_is
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -60,16 +59,21 @@ class _Board:
         return True
 
 
-def ask(source: Source, task: Callable[[Any, int], T], merge: Callable[[T, T], T], columns: list[str] | None) -> T:
+def ask(source: Source, task: Task, merge: Merge, columns: list[str] | None) -> Any:
     """A task on every block of a source, the answers merged in order; ``columns`` are the ones it needs, None all."""
-    found: T = ask_all([Pass(source, task, merge, columns)])[0]
-    return found
+    return ask_all([Pass(source, task, merge, columns)])[0]
 
 
 def ask_all(passes: list[Pass]) -> list[Any]:
     """The same over several sources, none of which depends on the answer of another: on a cluster at the same time."""
+    answers = iter(_read([each for each in passes if not isinstance(each.source, ArraySource)]))
+    return [each.source.run(*each[1:]) if isinstance(each.source, ArraySource) else next(answers) for each in passes]
+
+
+def _read(passes: list[Pass]) -> list[Any]:
+    """Over sources that have to be read, together with whoever waits for a pass beside us."""
     board: _Board | None = getattr(_here, "board", None)
-    if board is not None:
+    if board is not None and passes:
         return board.ask(_Request(passes))
     if len(passes) > 1 and all(isinstance(each.source, DaskSource) for each in passes):
         return run_together(passes)
@@ -98,22 +102,24 @@ def _joint(passes: list[Pass]) -> Pass:
     needed = [each.columns for each in passes]
     columns = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
     tasks, merges = [each.task for each in passes], [each.merge for each in passes]
-    return Pass(passes[0].source, _Each(tasks), _Merge(merges), columns)
+    source = passes[0].source
+    convert = source.as_table if len(tasks) > 1 else as_it_is  # once for all
+    return Pass(source, _Each(tasks, convert), _Merge(merges), columns)
 
 
 @dataclass(frozen=True)
 class _Each:
-    tasks: list[Callable[[Any, int], Any]]
+    tasks: list[Task]
+    convert: Callable[[Any], Any]
 
     def __call__(self, block: Any, start: int) -> list[Any]:
-        if len(self.tasks) > 1:
-            block = table_of(block, "a block")  # once for all; a task names its source itself
+        block = self.convert(block)
         return [task(block, start) for task in self.tasks]
 
 
 @dataclass(frozen=True)
 class _Merge:
-    merges: list[Callable[[Any, Any], Any]]
+    merges: list[Merge]
 
     def __call__(self, a: list[Any], b: list[Any]) -> list[Any]:
         return [merge(x, y) for merge, x, y in zip(self.merges, a, b, strict=True)]

@@ -7,7 +7,6 @@ each. One relabelling of rows serves all columns (Westfall and Young), or each c
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +17,6 @@ from densdiff.core.grid import places_of
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.data.pair import Pair
-from densdiff.data.sample import Rows
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.testing.statistics import MEDIAN_ROWS, STRONG, CellStatistics, sigmas_of
@@ -48,10 +46,10 @@ class ColumnDistance:
     interval: tuple[float, float]
 
 
-def adjustment(n: int, m: int, permutations: int, in_memory: bool = True) -> str:
-    """How p-values of columns are adjusted."""
+def adjustment(n: int, m: int, permutations: int, by_rows: bool = True) -> str:
+    """How p-values of columns are adjusted; ``by_rows`` if all rows can be relabelled."""
     even = max(n, m) <= _EVEN * min(n, m)
-    return WESTFALL_YOUNG if in_memory and even and permutations * (n + m) <= _SHARED else HOLM
+    return WESTFALL_YOUNG if by_rows and even and permutations * (n + m) <= _SHARED else HOLM
 
 
 def column_pvalues(
@@ -137,17 +135,14 @@ def level_cells(pair: Pair, how: str) -> ColumnCells | None:
         squared = np.square(of_a / sizes[0] - (pooled - of_a) / sizes[1])
         return np.column_stack([squared.sum(axis=1), (squared / np.maximum(pooled, 1)).sum(axis=1)])
 
-    codes = np.empty(0) if how == HOLM else np.concatenate([pair.x[:, 0], pair.y[:, 0]])
+    codes = np.empty(0) if how == HOLM else np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]])
     return ColumnCells(codes.astype(np.intp), counts, statistics)
 
 
 def level_counts(pair: Pair, j: int = 0) -> CountArray:
     """Rows of each level of a column in both tables, (2, K)."""
-    x, y = cast(Any, pair.x), cast(Any, pair.y)
-    if isinstance(x, Rows):
-        return np.array([rows.counts[j] for rows in (x, y)])
     k = len(pair.levels[j] or ())
-    return np.array([np.bincount(part[:, j].astype(np.intp), minlength=k) for part in (pair.x, pair.y)])
+    return np.array([rows.level_counts(j, k) for rows in (pair.x, pair.y)])
 
 
 def number_distance(pair: Pair, level: float, seed: int) -> ColumnDistance:

@@ -15,15 +15,16 @@ from densdiff.core import kernel
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
-from densdiff.data.pair import check_centers
-from densdiff.data.sample import reach_of
+from densdiff.data.pair import Pair
+from densdiff.data.points import check_centers
 from densdiff.errors import InputError
 from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import FilterKernel, Side
 from densdiff.solvers.centers import CenterKernel
-from densdiff.solvers.prepared import Prepared, Sample
+from densdiff.solvers.prepared import Prepared, WeightedSample
+from densdiff.sources.sample import ArraySample
 from densdiff.testing.low_order import LowOrderStatistics
 from densdiff.testing.refit import (
     KliepSettings,
@@ -138,7 +139,7 @@ def tested(
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, by_rows: bool) -> Tested:
     estimator.checked_grids()
     estimator.check_columns(data.x.rows.shape[1], len(data.levels) > 0)
-    if not data.in_memory:
+    if not data.all_at_once:
         return _large(estimator, data, tuning, by_rows)
     rows, (inner, lams) = data.pooled_rows, _grids(estimator, data)
     given = _given(inner, lams)
@@ -248,7 +249,7 @@ def _center_kernel(data: Prepared, drawn: FloatArray, sigmas: FloatArray | None)
     centers = data.scaling.apply(drawn)
     smallest = float((_widths(data) if sigmas is None else sigmas).min()) / 2.0
     d = data.numbers(centers).shape[1]
-    radius = max(reach_of(data.x.rows, d), reach_of(data.y.rows, d), kernel.radius(data.numbers(centers)))
+    radius = max(data.x.rows.reach(d), data.y.rows.reach(d), kernel.radius(data.numbers(centers)))
     return CenterKernel(centers, radius, smallest, data.tied_categories())
 
 
@@ -275,7 +276,7 @@ def _pooled_model(
     estimator: LSDD, data: Prepared, centers: FloatArray | None
 ) -> tuple[Model, kernel.Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
-    pooled = np.concatenate([data.pair.x, data.pair.y]) if data.in_memory else data.some_given(_POOLED_ROWS)
+    pooled = data.pooled_given(_POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing
     pooled = np.sort(pooled, axis=0) if pooled.shape[1] == 1 else pooled[np.lexsort(pooled.T)]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
@@ -283,9 +284,8 @@ def _pooled_model(
     model: LSDD = clone(estimator).set_params(random_state=data.seed)
     if centers is not None:
         model.set_params(solver="centers", centers=None if data.pair.levels else centers)
-    x, y = (np.asfortranarray(pooled[rows]) for rows in (order[:half], order[half:]))
-    even_x, even_y = (np.broadcast_to(1.0, len(rows)) for rows in (x, y))
-    model.fit_pair(replace(data.pair, x=x, y=y, weights_x=even_x, weights_y=even_y, notes=()))
+    x, y = (ArraySample(np.asfortranarray(pooled[rows])) for rows in (order[:half], order[half:]))
+    model.fit_pair(replace(Pair.of(x, y, data.pair.names, data.pair.levels), varying=data.pair.varying))
     solver, choice = model.chosen_for(_POOLED)
     categories = solver.categories if isinstance(solver, CenterKernel) else None
     return (float(choice.sigmas[choice.chosen]), float(choice.lams[choice.chosen])), categories
@@ -333,7 +333,7 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
 
 def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
     """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
-    return dealt_width(Sample(rows, np.broadcast_to(1.0 / len(rows), len(rows))), data.seed, data.n_folds, ladder)
+    return dealt_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
 
 
 def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:

@@ -17,7 +17,7 @@ from densdiff.estimators.kde import LEAST_DENSITY, log_peak
 from densdiff.solvers.base import DIFFERENCE, FilterKernel
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import Sample
+from densdiff.solvers.prepared import WeightedSample
 from densdiff.testing.statistics import CenterStatistics, KernelStatistics, Model
 
 IntArray = selection.IntArray
@@ -67,7 +67,7 @@ def folds_of(labels: BoolArray, fold_x: IntArray, fold_y: IntArray) -> IntArray:
 
 def refitted_pairs(
     rows: FloatArray,
-    samples: tuple[Sample, Sample],
+    samples: tuple[WeightedSample, WeightedSample],
     seed: int,
     folds: int,
     sigmas: FloatArray,
@@ -96,7 +96,7 @@ def refitted_pairs(
 
     def choose(labels: BoolArray) -> list[Model]:
         scores = np.empty((len(sigmas), len(solver.lams[0]), len(labels)))
-        groups = folds_of(labels, dealt.groups_x, dealt.groups_y)
+        groups = folds_of(labels, dealt.groups_x.all(), dealt.groups_y.all())
         for levels, place, kernels in zip(solver.runs, places, tables, strict=True):
             sums = np.empty((2, len(labels), place.count))
             for b, row in enumerate(groups):
@@ -124,11 +124,11 @@ def refitted_centers(
 ) -> Refitted:
     """Fold sums of all relabellings are one product of labels with features, and all folds share each G."""
     dealt = selection.draw_folds(seed, *sizes, folds, repeats=1)
-    masses = [np.bincount(groups) / len(groups) for groups in (dealt.groups_x, dealt.groups_y)]
+    masses = [np.bincount(groups) / len(groups) for groups in (dealt.groups_x.all(), dealt.groups_y.all())]
     grids = [np.asarray(lams) if lams is not None else LAM_GRID * of.mean_row_sum(float(sigma)) for sigma in sigmas]
 
     def choose(labels: BoolArray) -> list[Model]:
-        groups = folds_of(labels, dealt.groups_x, dealt.groups_y)
+        groups = folds_of(labels, dealt.groups_x.all(), dealt.groups_y.all())
         member = [(groups == g) / sizes[g >= folds] for g in range(2 * folds)]  # each (k, N)
         scores = np.empty((len(sigmas), len(grids[0]), len(labels)))
         for level, (psi, G) in enumerate(zip(of.ladder(sigmas, rows), of.grams(sigmas), strict=True)):
@@ -168,7 +168,7 @@ class RefittedKDE:
 
     def of(self, labels: BoolArray) -> FloatArray:
         """Logarithms, (k, 1)."""
-        groups = folds_of(labels, self.dealt.groups_x, self.dealt.groups_y)
+        groups = folds_of(labels, self.dealt.groups_x.all(), self.dealt.groups_y.all())
         half = self.dealt.n_groups
         chosen = np.stack([self._widths(labels == side, groups - shift) for side, shift in ((True, 0), (False, half))])
         self.widths = self.widths or (float(self.sigmas[chosen[0, 0]]), float(self.sigmas[chosen[1, 0]]))
@@ -239,7 +239,7 @@ class KliepStatistics:
                 [density_ratio.permuted_divergences(self.squared, one, labels, None, centers)[0] for one in one_by_one]
             )
         dealt = selection.draw_folds(self.seed, *self.sizes, folds, repeats=1)
-        groups = folds_of(labels, dealt.groups_x, dealt.groups_y) % folds
+        groups = folds_of(labels, dealt.groups_x.all(), dealt.groups_y.all()) % folds
         found, level = density_ratio.permuted_divergences(self.squared, sigmas, labels, groups, centers)
         self.models = self.models or [(float(sigmas[level[0]]), np.nan)]
         return found[:, None]

@@ -12,15 +12,15 @@ from densdiff import messages
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
-from densdiff.data import inputs, parameters
-from densdiff.data.pair import Pair
-from densdiff.data.pair import pair as memory_pair
+from densdiff.data import parameters
+from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
-from densdiff.solvers.prepared import Prepared, prepare, wanted_rows
+from densdiff.solvers.prepared import Prepared, prepare, rows_to_prefetch
+from densdiff.sources.sample import all_at_once
 from densdiff.testing.plan import Tested, checked, tested
 from densdiff.testing.statistics import (
     CellStatistics,
@@ -124,12 +124,11 @@ def two_sample_test(
         estimator.random_state = random_state
     if isinstance(estimator, LSDD):
         seed = estimator.random_state = parameters.seed(estimator.random_state)
-        pair = inputs.pair(X, Y, categories=True, wanted=partial(wanted_rows, seed, estimator.n_centers))
+        pair = check_pair(X, Y, prefetch=partial(rows_to_prefetch, seed, estimator.n_centers))
     else:
-        X, Y = inputs.read(X), inputs.read(Y)
-        if inputs.source_of(X, "X") or inputs.source_of(Y, "Y"):
+        pair = check_pair(X, Y, categories=False)
+        if not all_at_once(pair.x, pair.y):
             raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD")
-        pair = memory_pair(X, Y)
     groups = None if blocks is None else parameters.blocks(blocks, len(pair.x), len(pair.y))
     return pair_test(estimator, pair, n_permutations, tuning, null, groups)
 
@@ -147,13 +146,13 @@ def pair_test(
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
         raise InputError("every row occurs several times, which blocks cannot tell apart; remove the copies first")
-    by_rows = groups is not None or (low_order and data.in_memory and data.x.rows.shape[1] > 1)
+    by_rows = groups is not None or (low_order and data.all_at_once and data.x.rows.shape[1] > 1)
     case = tested(estimator, data, tuning, n_permutations, by_rows=by_rows)
     case = case.with_low_order(data) if low_order else case
     chosen = _null(null, case, groups)
     sizes = len(data.x.rows), len(data.y.rows)
     # which pooled rows are X; what counts rows in cells or knows their sums asks for none
-    is_x = np.repeat([True, False], sizes if data.in_memory else (0, 0))
+    is_x = np.repeat([True, False], sizes if data.all_at_once else (0, 0))
     random = np.random.default_rng([data.seed, 4])
     if chosen == "asymptotic":
         values, best, p, chosen = _asymptotic(case, is_x, sizes, n_permutations, data.seed, random)

@@ -1,0 +1,202 @@
+"""Rows that are not one of two samples: points and centers of a fitted model, new rows, labelled rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.scaling import FloatArray
+from densdiff.data.categories import Levels, codes_of
+from densdiff.data.floats import floats
+from densdiff.data.kinds import resolve_columns
+from densdiff.data.match import numbered
+from densdiff.data.pair import COPIES, HASH_ENTRIES, only_categories, row_weights
+from densdiff.data.parameters import label_codes
+from densdiff.data.reading import reading
+from densdiff.data.summary import WORDS
+from densdiff.data.table import Column, Table, missing_values, table_of
+from densdiff.errors import InputError
+from densdiff.messages import listed, missing_text, shown, warn
+
+
+def check_sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str]]:
+    """One sample as a float64 matrix (n, d), the names of its columns, and notes."""
+    notes: list[str] = []
+    table = table_of(data, where)
+    names = table.names or numbered(len(table.columns))
+    return floats(table, names, notes), names, notes
+
+
+def check_points(
+    data: Any, names: tuple[str, ...], where: str = "points", levels: tuple[Levels, ...] = ()
+) -> FloatArray:
+    """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
+    return _located(data, names, where, [], levels)
+
+
+def check_centers(value: Any, names: tuple[str, ...], levels: tuple[Levels, ...] = ()) -> FloatArray:
+    """Centers (b, d) given by the user, in the user's units: the rules of `check_points`, at least one row."""
+    found = _located(value, names, "centers", [], levels)
+    if not len(found):
+        raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
+    return found
+
+
+def _located(
+    data: Any,
+    names: tuple[str, ...],
+    where: str,
+    notes: list[str],
+    levels: tuple[Levels, ...] = (),
+    known: bool = True,
+) -> FloatArray:
+    """Rows in the columns of a fitted model; unless all levels must be ``known``, another one has the code -1."""
+    table = table_of(data, where)
+    d = len(names)
+    unnamed = names == numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
+    if table.names and len(table.shape) == 2 and not unnamed:
+        if lacking := [name for name in names if name not in table.names]:
+            raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
+        left_out([name for name in table.names if name not in names], where, notes)
+        table = table.select(names)
+    elif len(table.columns) != d:
+        hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
+        needed = f"{d} columns are" if d > 1 else "1 column is"
+        raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
+    if any(levels):
+        table = _known(table, names, levels) if known else _perhaps_known(table, names, levels, notes)
+    return floats(table, names, notes)
+
+
+def left_out(extra: Sequence[str], where: str, notes: list[str]) -> None:
+    """Warn of columns that a fitted model does not look at."""
+    if extra:
+        warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
+
+
+def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
+    """The table with codes for the levels of a fitted model; another level is refused."""
+    columns = list(table.columns)
+    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
+        if of is None:
+            continue
+        codes = codes_of(columns[j].values, of)
+        if np.isnan(codes).any():
+            row = int(np.isnan(codes).argmax())
+            got = f"{shown(columns[j].values[row])} at row {row}"
+            raise InputError(f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}")
+        columns[j] = replace(columns[j], values=codes, kind="numbers")
+    return replace(table, columns=columns)
+
+
+def _perhaps_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...], notes: list[str]) -> Table:
+    """The same where another level is no obstacle: it has the code -1 and is warned of."""
+    columns = list(table.columns)
+    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
+        if of is None:
+            continue
+        label, values = f"column {shown(name)} of {table.where}", columns[j].values
+        _refuse_missing(columns[j], label, name)
+        if columns[j].kind not in WORDS:
+            got = f"{columns[j].kind} (in X: categories), first {shown(values[columns[j].row])} at row {columns[j].row}"
+            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}")
+        codes = codes_of(values, of)
+        if (unseen := np.isnan(codes)).any():
+            others = listed(sorted({str(value) for value in values[unseen].tolist()}))
+            rows = f"{unseen.sum()} of {len(codes)} rows"
+            warn(f"{label} holds {others} in {rows}, which the fit never saw; those rows have no level there", notes)
+        columns[j] = replace(columns[j], values=np.where(unseen, -1.0, codes), kind="numbers")
+    return replace(table, columns=columns)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows of positive weight with the number of their class; ``classes`` are the sorted labels of all rows given."""
+
+    rows: FloatArray  # (n, d)
+    codes: npt.NDArray[np.intp]  # (n,)
+    weights: FloatArray  # (n,)
+    classes: npt.NDArray[Any]  # (K,)
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+    levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
+
+
+def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: bool = False) -> LabelledRows:
+    """A table and its labels, at least two classes among them; categories are treated as in `pair`.
+
+    Examples
+    --------
+    >>> both = check_labelled([[0.0], [1.0], [2.0]], ["b", "a", "b"])
+    >>> both.classes.tolist(), both.codes.tolist()
+    (['a', 'b'], [1, 0, 1])
+    """
+    notes: list[str] = []
+    table = table_of(X, "X")
+    if not table.shape[0]:
+        raise InputError(f"X has 0 rows (shape {table.shape}); labelled rows are needed")
+    if y is None:
+        raise InputError("y is None; one label for each row of X is needed")
+    classes, codes = label_codes(y, "y")
+    if len(codes) != table.shape[0]:
+        raise InputError(f"y has {len(codes)} labels, but X has {table.shape[0]} rows")
+    if 2 * len(classes) > len(codes) and classes.dtype.kind == "f" and (classes != np.round(classes)).any():
+        example = shown(classes[classes != np.round(classes)][0])
+        text = f"Unknown label type: y holds {len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
+        raise InputError(f"{text}; classes are wanted: whole numbers or strings")
+    if len(classes) < 2:
+        raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
+    names = table.names or numbered(len(table.columns))
+    levels: tuple[Levels, ...] = ()
+    if categories:
+        of = reading(table, "X", moments=False)
+        resolved = resolve_columns([of.summary(table, 0)], notes, "drop or fill those rows")
+        names, levels, of = resolved.names, resolved.coded, replace(of.only(resolved.places), levels=resolved.coded)
+        parts = zip(of.table(table).columns, of.columns(table, 0), resolved.levels, strict=True) if levels else ()
+        columns = [c if known is None else replace(c, values=v, kind="numbers") for c, v, known in parts]
+        table = replace(of.table(table), columns=columns or of.table(table).columns)
+    rows = floats(table, names, notes)
+    weights = np.ones(len(rows))
+    if sample_weight is not None:
+        weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
+    kept = weights > 0
+    if not only_categories(levels):
+        kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
+    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes), levels)
+
+
+def _refuse_missing(column: Column, label: str, name: str) -> None:
+    missing = missing_values(column)
+    if missing.any():
+        row = int(missing.argmax())
+        text = f"{label}: {missing_text(int(missing.sum()), row)}; drop or fill those rows"
+        raise InputError(text, column=name, row=row)
+
+
+def check_new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: tuple[Levels, ...] = ()) -> FloatArray:
+    """Unlabelled rows (m, d) in the columns of a fitted model, at least two; what is odd about them goes to notes.
+
+    Levels the fit never saw have the code -1.
+    """
+    found = _located(data, names, "X_new", notes, levels, known=False)
+    if len(found) < 2:
+        raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
+    if only_categories(levels):
+        return found
+    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]
+
+
+def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:
+    """All rows, or the first of each if all occur equally often: copies are no new observations, (n,)."""
+    everything = np.ones(len(rows), dtype=bool)
+    if len(rows) < 2 or rows.size > HASH_ENTRIES or not (rows[1:, 0] == rows[0, 0]).any():
+        return everything
+    _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
+    if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
+        return everything
+    warn(f"every row of {where} occurs {counts[0]} times and counts once: {COPIES}", notes)
+    everything[:] = False
+    everything[first] = True
+    return everything

@@ -1,0 +1,137 @@
+"""Two tables of any columns, matched, with missing values treated as asked and categories as codes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from densdiff.data.categories import Levels
+from densdiff.data.floats import refuse_unusable
+from densdiff.data.kinds import Columns, resolve_columns
+from densdiff.data.match import MatchedSources, Prefetch, match_sources, no_rows, source_of
+from densdiff.data.missing import CHOICES, without_missing
+from densdiff.data.pair import Pair, unweighted_pair
+from densdiff.data.parameters import choice
+from densdiff.data.summary import ColumnSummary
+from densdiff.errors import InputError
+from densdiff.messages import capped, shown
+from densdiff.sources.sample import ArraySample, Sample, same_rows
+
+
+@dataclass(frozen=True)
+class MatchedTables:
+    """Both tables with the same columns, all values finite, codes where ``levels`` is not None."""
+
+    names: tuple[str, ...]
+    levels: tuple[Levels, ...]
+    a: Sample
+    b: Sample
+    where: tuple[str, str]
+    same: bool  # whether both are known to hold the same rows
+    left_out: tuple[tuple[str, str], ...]  # name and why
+    missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B
+    sizes: tuple[int, int]  # rows given
+    notes: tuple[str, ...]
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Rows that are compared."""
+        return len(self.a), len(self.b)
+
+    def pair(self) -> Pair:
+        """All rows of both."""
+        coded = self.levels if any(self.levels) else ()
+        return unweighted_pair(self.names, self.a, self.b, coded, self.notes, self.where, self.same)
+
+    def some(self, rows_a: Any, rows_b: Any) -> "MatchedTables":
+        """Some rows of both, by their numbers, in memory."""
+        return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
+
+    def column(self, j: int) -> Pair:
+        """One column of both."""
+        a, b = self.a.only([j]), self.b.only([j])
+        levels = () if self.levels[j] is None else (self.levels[j],)
+        return Pair.of(a, b, (self.names[j],), levels)
+
+
+def match_tables(
+    A: Any,
+    B: Any,
+    columns: Sequence[str] | None = None,
+    missing: str = "error",
+    where: tuple[str, str] = ("A", "B"),
+    prefetch: Prefetch = no_rows,
+) -> MatchedTables:
+    """The tables of a comparison; ``missing`` is "error", "drop" or "level"."""
+    choice(missing, "missing", CHOICES)
+    notes: list[str] = []
+    matched = match_sources((source_of(A, where[0]), source_of(B, where[1])), notes, prefetch, columns)
+    for about in matched.summaries:
+        if about.rows < 2:
+            rows = f"{about.rows} data row{'s' * (not about.rows)}"
+            raise InputError(f"{about.where} has {rows}; each table needs at least 2")
+    matched, left_out = _without_empty(matched)
+    sizes = matched.sizes
+    lost = tuple(
+        (name, a.missing, b.missing)
+        for name, a, b in zip(matched.names, *(about.columns for about in matched.summaries), strict=True)
+        if a.missing or b.missing
+    )
+    if lost:
+        matched = without_missing(matched, missing, prefetch, notes)
+    resolved = resolve_columns(matched.summaries, notes)
+    left_out += [(name, "almost every row has a level of its own") for name in resolved.identifiers]
+    x, y = (about.only(resolved.places) for about in matched.summaries)
+    for about, other in ((x, y), (y, x)):
+        refuse_unusable(about, notes, other, resolved.levels)
+    a, b = matched.samples(resolved, prefetch)
+    notes += _constants(matched, resolved)
+    return MatchedTables(
+        names=resolved.names,
+        levels=resolved.levels,
+        a=a,
+        b=b,
+        where=where,
+        same=matched.alike and same_rows(a, b),
+        left_out=tuple(left_out),
+        missing=lost,
+        sizes=sizes,
+        notes=tuple(notes),
+    )
+
+
+def _without_empty(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:
+    """Without the columns that have no value in one of the tables; what is left out, and why."""
+    left_out, kept = list(matched.only_in), []
+    for j, (name, *both) in enumerate(zip(matched.names, *(of.columns for of in matched.summaries), strict=True)):
+        empty = [about.where for about, part in zip(matched.summaries, both, strict=True) if not part.kind]
+        if empty:
+            left_out.append((name, f"all values are missing in {' and '.join(empty)}"))
+        else:
+            kept.append(j)
+    if not kept:
+        raise InputError(f"no column is left: {'; '.join(f'{shown(name)}, {why}' for name, why in left_out[:5])}")
+    return matched.only(kept), left_out
+
+
+def _constants(matched: MatchedSources, columns: Columns) -> list[str]:
+    """Notes on columns that are constant in each of the tables."""
+    x, y = (about.only(columns.places) for about in matched.summaries)
+    equal, masses = [], []
+    for name, levels, a, b in zip(columns.names, columns.levels, x.columns, y.columns, strict=True):
+        (low_a, high_a), (low_b, high_b) = (_ends(part, levels is not None) for part in (a, b))
+        if low_a != high_a or low_b != high_b:
+            continue
+        if low_a == low_b:
+            equal.append(f"column {shown(name)} is constant and equal in both; it contributes nothing")
+        elif levels is None:
+            values = f"{low_a:.10g} in all of {x.where} and {low_b:.10g} in all of {y.where}"
+            masses.append(f"column {shown(name)} is {values}; point masses have no density")
+    return capped(equal, "columns are constant and equal") + capped(masses, "columns are constant")
+
+
+def _ends(part: ColumnSummary, words: bool) -> tuple[Any, Any]:
+    if not words:
+        return part.numbers.low, part.numbers.high
+    levels: Iterable[str] = sorted(part.levels or ())
+    first, *rest = levels
+    return first, [first, *rest][-1]

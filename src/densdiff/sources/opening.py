@@ -1,0 +1,47 @@
+"""What a user handed over as a source of rows."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from densdiff.errors import InputError
+from densdiff.io import files
+from densdiff.io.blocks import FileBlocks, opened
+from densdiff.sources.blocks import BlockSource
+from densdiff.sources.clusters import DaskSource, is_dask
+from densdiff.sources.source import ArraySource, Source
+
+_FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "column_names", "toarray")
+
+
+def source_of(value: Any, where: str, as_table: Callable[[Any], Any]) -> Source:
+    """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table.
+
+    ``as_table`` makes columns of a block; what can be read only once is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> samples = [[1.0], [2.0]], [np.zeros((5, 2)), np.ones((5, 2))]
+    >>> [type(source_of(sample, "X", as_table=np.asarray)).__name__ for sample in samples]
+    ['ArraySource', 'BlockSource']
+    """
+    value = opened(value) if files.is_path(value) else value
+    if isinstance(value, FileBlocks):
+        return BlockSource(where, value, value.rows, as_table)
+    if is_dask(value):
+        return DaskSource.of(where, value, as_table)
+    if _holds_blocks(value, where):
+        return BlockSource(where, value, None, as_table)
+    return ArraySource(where, value, as_table)
+
+
+def _holds_blocks(value: Any, where: str) -> bool:
+    if hasattr(value, "__next__"):
+        cure = "pass a list of blocks, or an object whose __iter__ begins anew each time"
+        raise InputError(f"{where} is a {type(value).__name__}, which can be read only once; {cure}")
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(len(getattr(each, "shape", ())) == 2 for each in value)
+    if isinstance(value, (str, bytes, range, set, frozenset, Mapping)) or not hasattr(value, "__iter__"):
+        return False
+    return not any(map(partial(hasattr, value), _FRAMES))

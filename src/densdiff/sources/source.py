@@ -1,0 +1,120 @@
+"""What every source of rows answers, and the source whose rows are all at hand.
+
+A task gets a block of consecutive rows and the number of the first of them; the answers of all blocks are merged in the
+order of the blocks, so that the answer depends neither on threads nor on which block is done first.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+T = TypeVar("T")
+Task = Callable[[Any, int], Any]  # a block of rows, and the number of its first one
+Merge = Callable[[Any, Any], Any]
+Change = Callable[[Any, int], Any]
+EMPTY = "has 0 data rows"
+ALL_DROPPED = 'has 0 rows without missing values; try missing="level"'
+
+
+class Source(Protocol):
+    """Blocks of consecutive rows; ``rows`` is None while only a pass can tell their number."""
+
+    @property
+    def where(self) -> str:
+        """What messages call it."""
+
+    @property
+    def as_table(self) -> Callable[[Any], Any]:
+        """What makes columns of a block, whatever it came as."""
+
+    @property
+    def rows(self) -> int | None: ...
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows can be had in one piece: all of an array, none of what is read block by block."""
+
+    def head(self) -> Any:
+        """The first block that has rows, or a part of it."""
+
+    def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
+        """The task of every block, merged; ``columns`` are the ones it needs, None for all."""
+
+    def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+        """Every block that has rows, after the number of its first one."""
+
+    def changed(self, change: Change) -> Any:
+        """Another source, of blocks made of these and the numbers of their first rows; they may leave out rows."""
+
+    def converted(self) -> Any:
+        """The same with all that is at hand as one table, converted once."""
+
+
+class Pass(NamedTuple):
+    """What a run over a source needs."""
+
+    source: Any
+    task: Task
+    merge: Merge
+    columns: list[str] | None  # the ones it needs, None for all
+
+
+def as_it_is(block: Any) -> Any:
+    """A block that needs no conversion."""
+    return block
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """All rows in one block."""
+
+    where: str
+    block: Any
+    as_table: Callable[[Any], Any] = as_it_is
+
+    @property
+    def rows(self) -> int:
+        return length(self.block, self.as_table)
+
+    @property
+    def rows_at_once(self) -> int:
+        return self.rows
+
+    def head(self) -> Any:
+        """All of it."""
+        return self.block
+
+    def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
+        """The task of the one block."""
+        return task(self.block, 0)
+
+    def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
+        """The one block."""
+        yield 0, self.block
+
+    def changed(self, change: Change) -> "ArraySource":
+        """Made at once."""
+        return ArraySource(self.where, change(self.block, 0), self.as_table)
+
+    def converted(self) -> "ArraySource":
+        """The table."""
+        return ArraySource(self.where, self.as_table(self.block))
+
+
+def length(block: Any, as_table: Callable[[Any], Any] = as_it_is) -> int:
+    """How many rows; a mapping has columns, each as long as the block."""
+    if isinstance(block, Mapping):
+        return len(next(iter(block.values()), ()))
+    try:
+        return len(block)
+    except TypeError:  # a sparse matrix, a lazy frame: the conversion says what to do
+        return len(as_table(block))
+
+
+def rows_at(block: Any, at: slice) -> Any:
+    """Some rows of a block."""
+    if isinstance(block, Mapping):
+        return {name: values[at] for name, values in block.items()}
+    if hasattr(block, "iloc"):
+        return block.iloc[at]
+    return block.some(at) if hasattr(block, "some") else block[at]
