@@ -2,6 +2,7 @@
 
 import itertools
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from scipy.stats import rankdata
 
 from densdiff.core import resample
 from densdiff.data.tables import match_tables
+from densdiff.sources.sample import ArraySample
 from densdiff.testing import columns as single
 from densdiff.testing.low_order import LowOrderStatistics
 

@@ -185,7 +185,8 @@ def test_exact_solvers_give_every_golden_estimate(solver: str, case: dict[str, A
 def test_spectral_scores_of_unequal_folds_equal_golden_values(case: dict[str, Any], model: dict[str, Any]) -> None:
     x, y = (WeightedSample.of(np.array(case[key]), np.full(len(case[key]), 1 / len(case[key]))) for key in "XY")
     fold_x, fold_y = np.array(case["fold_x"]), np.array(case["fold_y"])
-    folds = selection.Folds(fold_x, fold_y, np.eye(int(fold_x.max()) + 1))
+    patterns = (selection.GroupPattern(fold, len(fold)) for fold in (fold_x, fold_y))
+    folds = selection.Folds(*patterns, np.eye(int(fold_x.max()) + 1))
     sigmas, lams = np.array([model["sigma"]]), np.array([model["lam"]])
     golden = numbers(model["fold_scores"])
     solvers: Any = ((SpectralSolver, 1e-6), (PairsSolver, 1e-3))  # pairs bin the distances of few rows

@@ -141,7 +141,8 @@ def test_columns_of_two_kinds_are_told_by_their_rows():
     )
     words = pd.DataFrame({"v": ["u", "w"] * 25})
     assert refused(dd.compare, [words, words], Blocks(b, [9])) == (
-        "column 'v' of A holds text; column 'v' of B holds numbers; both need the same kind of values"
+        "column 'v' of A holds text (in B: numbers), first 'u' at row 0; numeric columns are needed: "
+        "encode it as numbers or leave it out"
     )
 
 
@@ -162,8 +163,8 @@ def as_csv(path, columns):
 @pytest.mark.parametrize(
     ("bad", "what"),
     [
-        (np.inf, "column 'a' of B.{}: an infinite value, inf at row 30001; drop or correct those rows first"),
-        (-np.inf, "column 'a' of B.{}: an infinite value, -inf at row 30001; drop or correct those rows first"),
+        (np.inf, "column 'a' of B.{}: 1 infinite value, inf at row 30001; drop or correct those rows first"),
+        (-np.inf, "column 'a' of B.{}: 1 infinite value, -inf at row 30001; drop or correct those rows first"),
         (None, 'column \'a\' of B.{}: 1 missing value, at row 30001; use missing="drop" or missing="level"'),
     ],
 )
@@ -316,7 +317,7 @@ def test_the_command_balances_a_large_file(tmp_path, labelled):
 def test_dates_in_a_late_block_are_named_by_row():
     early = pd.DataFrame({"t": [None] * 40, "v": np.arange(40.0)})
     late = pd.DataFrame({"t": pd.to_datetime(["2024-05-01"] * 40), "v": np.arange(40.0)})
-    message = refused(dd.compare, [early, late], early)
+    message = refused(dd.compare, [early, late], late)
     assert message.startswith("column 't' of A holds dates or durations, first 2024-05-01")
     assert " at row 40; turn them into numbers first" in message
 

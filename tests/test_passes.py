@@ -15,11 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.data.sample import Kept, added, distinct
+from densdiff.data.table import table_of
 from densdiff.sources import blocks
-from densdiff.sources.blocks import BlockSource, Pass
+from densdiff.sources.blocks import BlockSource
 from densdiff.sources.passes import ask, ask_all, side_by_side
+from densdiff.sources.sample import RowCache, added, distinct
+from densdiff.sources.source import Pass
 from tests.large import Blocks, tables
+
+AS_TABLE = partial(table_of, where="X")
 
 
 @pytest.fixture
@@ -168,7 +172,7 @@ def times(factor, block, start):
 def test_numbers_of_rows_once_each_and_those_that_lack(wanted, known):
     found = distinct(np.array(wanted, dtype=np.int64))
     assert found.tolist() == sorted(set(wanted))
-    kept = Kept()
+    kept = RowCache()
     if known:
         kept.add(np.array(known), np.array(known, dtype=float)[:, None])
     assert kept.lacking(found).tolist() == sorted(set(wanted) - set(known))
@@ -221,11 +225,11 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(("rows", "parts"), [(9, ["44 %", "100 %"]), (None, ["4 rows", "9 rows"])])
 def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, rows, parts):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows)
+    source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows, AS_TABLE)
     assert source.run(count, added, None) == 9
     assert sys.stderr.getvalue() == ""  # a short pass says nothing
     monkeypatch.setattr(blocks, "_PATIENCE", 0.0)
-    assert BlockSource("X", source.blocks, rows).run(count, added, None) == 9
+    assert BlockSource("X", source.blocks, rows, AS_TABLE).run(count, added, None) == 9
     said = [f"\r\x1b[KX: {part}" for part in parts]
     assert sys.stderr.getvalue() == "".join(said) + "\r\x1b[K"
     monkeypatch.setattr(sys, "stderr", io.StringIO())
@@ -234,7 +238,7 @@ def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, 
 
 
 def test_rows_kept_by_many_threads_at_once_stay_together():
-    kept = Kept()
+    kept = RowCache()
     wrong = []
 
     def work(k):

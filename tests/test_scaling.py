@@ -174,7 +174,7 @@ def test_the_scaling_of_moments_is_that_of_the_rows(draw, standardize, codes):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
     np.testing.assert_allclose(found.mean, expected.mean, atol=1e-13)
     np.testing.assert_allclose(found.deviation, expected.deviation, rtol=1e-12)
-    single = [each.column(2) for each in known]
+    single = [each.only([2]) for each in known]
     alone = scaling.scaling_of_moments(*single, True)
     np.testing.assert_allclose(alone.deviation, pooled(x[:, 2:], y[:, 2:]).deviation, rtol=1e-12)
 

@@ -120,11 +120,12 @@ def test_standard_error_counts_one_partition_only():
 @given(start=st.integers(0, 400), count=st.integers(0, 90), n=st.integers(400, 500))
 def test_groups_of_some_rows_are_those_of_all_rows(start, count, n):
     pattern = np.array([0, 1, 2, 2, 0, 1, 1, 2, 0, 0])
-    dealt = selection.Dealt(pattern, n)
+    groups = selection.GroupPattern(pattern, n)
     whole = np.tile(pattern, 50)
-    np.testing.assert_array_equal(dealt.part(start, count), whole[start : start + count])
-    np.testing.assert_array_equal(dealt.counts(), np.bincount(whole[:n]))
-    assert len(dealt) == n
+    np.testing.assert_array_equal(groups.part(start, count), whole[start : start + count])
+    np.testing.assert_array_equal(groups.counts(), np.bincount(whole[:n]))
+    assert len(groups) == n
+    np.testing.assert_array_equal(groups.all(), whole[:n])
 
 
 def test_one_fold_has_no_standard_error():

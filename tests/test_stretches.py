@@ -1,5 +1,7 @@
 """Series and unlabelled rows that are not in memory: in stretches that overlap, and drawn."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,12 +12,14 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.balance import class_balance
 from densdiff.data.stretches import stretches
+from densdiff.data.table import table_of
 from densdiff.sources.blocks import BlockSource
 from densdiff.sources.clusters import DaskSource
 from tests.large import Blocks, cuts
 
 da, df = pytest.importorskip("dask.array"), pytest.importorskip("dask.dataframe")
 CHANGES = (1500, 3300)
+AS_TABLE = partial(table_of, where="series")
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +68,12 @@ def test_stretches_are_slices_read_in_one_go(n, data):
     overlap = data.draw(st.integers(0, size - 1))
     table = pd.DataFrame({"a": np.arange(n), "b": -np.arange(n) / 2})
     blocks = Blocks(table, data.draw(cuts(n)))
-    source = BlockSource("series", blocks, n)
+    source = BlockSource("series", blocks, n, AS_TABLE)
     found = list(stretches(source, "series", size, overlap))
     assert blocks.passes == 1
-    of_dask = list(stretches(DaskSource("series", df.from_pandas(table, npartitions=2)), "series", size, overlap))
+    of_dask = list(
+        stretches(DaskSource("series", df.from_pandas(table, npartitions=2), AS_TABLE), "series", size, overlap)
+    )
     assert [start for start, _ in found] == [start for start, _ in of_dask]
     stops = [start + len(part) for start, part in found]
     assert stops[-1] == n
@@ -81,7 +87,7 @@ def test_stretches_are_slices_read_in_one_go(n, data):
 
 
 def test_a_series_that_gives_fewer_rows_the_second_time_is_refused():
-    source = BlockSource("series", [np.zeros((5, 1)), np.ones((4, 1))], 12)
+    source = BlockSource("series", [np.zeros((5, 1)), np.ones((4, 1))], 12, AS_TABLE)
     with pytest.raises(dd.InputError, match="series gave 9 rows after 12; it must give the same rows each time"):
         list(stretches(source, "series", 4, 1))
 

@@ -10,7 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core.selection import assign_groups
-from densdiff.data.summary import Reading, Summary, kind_of_source, reading
+from densdiff.data.reading import Reading, reading
+from densdiff.data.summary import First, Summary
+from densdiff.sources.blocks import BlockSource
+from densdiff.sources.opening import source_of
+from densdiff.sources.source import ArraySource
 from tests.large import Blocks, cuts
 
 numbers = st.one_of(
@@ -59,20 +63,21 @@ def test_merged_summaries_say_what_numpy_says_of_the_whole(table, data):
     assert found.rows == n
     assert number.missing == n - len(known)
     assert number.first_missing == (int(np.isnan(table["number"]).argmax()) if len(known) < n else -1)
-    assert number.count == len(known)
+    assert number.numbers.count == len(known)
     if len(known):
-        assert (number.low, number.high, number.first) == (known.min(), known.max(), known[0])
-        assert number.row == int((~np.isnan(table["number"])).argmax())
+        assert (number.numbers.low, number.numbers.high, number.first.value) == (known.min(), known.max(), known[0])
+        assert number.first.row == int((~np.isnan(table["number"])).argmax())
         unit = np.abs(known).max() or 1.0
         unit = max(unit, 1e-300)
-        mean = of.shift[0] + float(np.ldexp(number.mean, number.exponent))
+        mean = of.shifts[0] + float(np.ldexp(number.numbers.mean, number.numbers.exponent))
         np.testing.assert_allclose(mean / unit, (known / unit).mean(), rtol=1e-12, atol=1e-12)
-        deviation = np.ldexp(np.sqrt(number.squares / number.count), number.exponent)
+        deviation = np.ldexp(np.sqrt(number.numbers.squares / number.numbers.count), number.numbers.exponent)
         np.testing.assert_allclose(deviation / unit, (known / unit).std(), rtol=1e-9, atol=1e-8)
     texts = [value for value in table["word"] if value is not None]
     assert dict(word.levels) == dict(Counter(texts))
     assert word.missing == n - len(texts)
-    assert (word.word, word.word_row) == ((texts[0], table["word"].tolist().index(texts[0])) if texts else (None, -1))
+    first = First(texts[0], table["word"].tolist().index(texts[0])) if texts else First()
+    assert (word.first, word.word) == (first, first)
     assert dict(truth.levels) == dict(Counter(map(str, table["truth"])))
 
 
@@ -83,13 +88,19 @@ def test_a_block_of_one_value_does_not_hide_a_small_spread(tiny):
     found = functools.reduce(
         Summary.merged, [of.summary({"v": values[:10]}, 0), of.summary({"v": values[10:]}, 10)]
     ).columns[0]
-    deviation = np.ldexp(np.sqrt(found.squares / found.count), found.exponent)
+    numbers = found.numbers
+    deviation = np.ldexp(np.sqrt(numbers.squares / numbers.count), numbers.exponent)
     np.testing.assert_allclose(deviation, tiny * np.sqrt(4 / 14), rtol=1e-12)
 
 
 def test_values_on_both_ends_of_the_doubles_do_not_overflow():
     of = reading({"v": np.array([1.7e308])}, "X")
-    found = of.summary({"v": np.array([1.7e308])}, 0).merged(of.summary({"v": np.array([-1.7e308] * 3)}, 1)).columns[0]
+    found = (
+        of.summary({"v": np.array([1.7e308])}, 0)
+        .merged(of.summary({"v": np.array([-1.7e308] * 3)}, 1))
+        .columns[0]
+        .numbers
+    )
     assert np.isfinite([found.mean, found.squares]).all()
     assert found.mean < 0 < found.squares
 
@@ -98,7 +109,7 @@ def test_the_first_text_that_is_no_number_is_known_by_its_row():
     of = Reading("X", ("v",), True)
     parts = [{"v": np.array(["1", "2"], dtype=object)}, {"v": np.array([None, "3", "oops", "x"], dtype=object)}]
     found = of.summary(parts[0], 0).merged(of.summary(parts[1], 2)).columns[0]
-    assert (found.first, found.row, found.word, found.word_row) == ("1", 0, "oops", 4)
+    assert (found.first, found.word) == (First("1", 0), First("oops", 4))
 
 
 @given(n=st.integers(1, 200), groups=st.integers(1, 7), places=cuts(200))
@@ -111,6 +122,6 @@ def test_groups_of_consecutive_rows_are_those_of_all_rows(n, groups, places):
 
 
 def test_what_is_in_memory_is_no_source_of_blocks():
-    frame_like = [np.zeros((3, 2)), [[1.0, 2.0]], {"a": [1.0]}, range(3), "A.csv", 3.0, [np.zeros(3), np.zeros(3)]]
-    assert [kind_of_source(value, "X") for value in frame_like] == [""] * len(frame_like)
-    assert kind_of_source(Blocks(np.zeros((3, 2)), []), "X") == "blocks"
+    in_memory = [np.zeros((3, 2)), [[1.0, 2.0]], {"a": [1.0]}, range(3), 3.0, [np.zeros(3), np.zeros(3)]]
+    assert {type(source_of(value, "X", np.asarray)) for value in in_memory} == {ArraySource}
+    assert type(source_of(Blocks(np.zeros((3, 2)), []), "X", np.asarray)) is BlockSource

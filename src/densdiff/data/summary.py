@@ -169,7 +169,8 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
         about = _with_levels(about, column, missing, start)
     if column.kind not in NUMBERS:
         return about
-    floats = np.asarray(values, dtype=np.float64)
+    with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf
+        floats = np.asarray(values, dtype=np.float64)
     infinite = np.isinf(floats)
     if infinite.any():
         bad = int(infinite.argmax())
