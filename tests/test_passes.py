@@ -97,7 +97,7 @@ def test_columns_of_a_comparison_share_their_passes(passes):
 class Counting:
     """A source of one block, whose passes are counted."""
 
-    where = "X"
+    where, as_table = "X", staticmethod(AS_TABLE)
 
     def __init__(self):
         self.passes, self.columns = 0, []
