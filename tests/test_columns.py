@@ -13,7 +13,7 @@ from scipy.stats import rankdata
 
 from densdiff.core import resample
 from densdiff.data.tables import match_tables
-from densdiff.sources.sample import ArraySample
+from densdiff.sources.array_sample import ArraySample
 from densdiff.testing import columns as single
 from densdiff.testing.low_order import LowOrderStatistics
 

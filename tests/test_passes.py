@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data.table import table_of
 from densdiff.sources import blocks
+from densdiff.sources.block_sample import RowCache, distinct
 from densdiff.sources.blocks import BlockSource
 from densdiff.sources.passes import ask, ask_all, side_by_side
-from densdiff.sources.sample import RowCache, added, distinct
+from densdiff.sources.sample import added
 from densdiff.sources.source import Pass
 from tests.large import Blocks, tables
 

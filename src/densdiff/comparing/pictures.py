@@ -9,7 +9,8 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data.pair import Pair
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Curve, Map, Shares
-from densdiff.sources.sample import ArraySample, all_at_once
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import all_at_once
 from densdiff.testing.columns import level_counts
 
 ROWS = 5000  # of a table that a picture is made of

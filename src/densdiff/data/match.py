@@ -16,7 +16,9 @@ from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
 from densdiff.messages import came, listed, shown, warn
 from densdiff.sources import opening
-from densdiff.sources.sample import RowCache, Sample, sample_of, scan
+from densdiff.sources.block_sample import RowCache
+from densdiff.sources.sample import Sample
+from densdiff.sources.scan import sample_of, scan
 from densdiff.sources.source import ArraySource, Source
 
 Prefetch = Callable[[int, int], tuple[IntArray, IntArray]]  # numbers of rows to have at hand, from both sizes

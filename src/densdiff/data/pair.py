@@ -15,7 +15,9 @@ from densdiff.data.match import MatchedSources, Prefetch, array_source, match_so
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown, warn
-from densdiff.sources.sample import ArraySample, Sample, all_at_once, same_rows
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import Sample, all_at_once
+from densdiff.sources.scan import same_rows
 from densdiff.sources.source import Source
 
 COPIES = "copies are not independent rows, so p-values and standard errors must not count them"

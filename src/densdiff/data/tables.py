@@ -14,7 +14,9 @@ from densdiff.data.parameters import choice
 from densdiff.data.summary import ColumnSummary
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
-from densdiff.sources.sample import ArraySample, Sample, same_rows
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import Sample
+from densdiff.sources.scan import same_rows
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from densdiff.solvers.prepared import Prepared, prepare, rows_to_prefetch
 from densdiff.solvers.search import Choice, averaged_distance, choose
 from densdiff.solvers.spectral import MOST_COLUMNS, SpectralSolver
 from densdiff.solvers.uncertainty import Densities, band, band_model, distance_spreads, normal_quantile
-from densdiff.sources.sample import ArraySample
+from densdiff.sources.array_sample import ArraySample
 from densdiff.threads import on_one_thread
 
 _SOLVERS = ("auto", "centers", "spectral", "pairs")

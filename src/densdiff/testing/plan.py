@@ -24,7 +24,7 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import FilterKernel, Side
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import Prepared, WeightedSample
-from densdiff.sources.sample import ArraySample
+from densdiff.sources.array_sample import ArraySample
 from densdiff.testing.low_order import LowOrderStatistics
 from densdiff.testing.refit import (
     KliepSettings,

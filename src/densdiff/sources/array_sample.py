@@ -1,0 +1,110 @@
+"""A sample whose rows are all in memory."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from densdiff.core.kernel import radius
+from densdiff.core.scaling import FloatArray, Moments, Scaling, moments_of
+from densdiff.core.selection import IntArray
+from densdiff.sources.sample import RowTask
+from densdiff.sources.source import ArraySource, Merge, Pass
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class ArraySample:
+    """All rows in memory, as one matrix or as columns that become one when it is asked for."""
+
+    inner_threads = None
+
+    def __init__(self, rows: FloatArray | None = None, columns: Sequence[FloatArray] = ()) -> None:
+        self._matrix, self._columns = rows, tuple(columns)
+
+    @property
+    def _rows(self) -> FloatArray:
+        """A matrix of our own, columns contiguous, (n, d)."""
+        if self._matrix is None:
+            self._matrix, self._columns = _stacked(self._columns), ()
+        return self._matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        if self._matrix is not None:
+            return self._matrix.shape[0], self._matrix.shape[1]
+        return len(self._columns[0]), len(self._columns)
+
+    @property
+    def rows_at_once(self) -> int:
+        return len(self)
+
+    @property
+    def moments(self) -> Moments:
+        return moments_of(self._rows)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> FloatArray:
+        if isinstance(index, slice) and index == slice(None):
+            return self._rows
+        if self._matrix is None:
+            return _stacked([column[index] for column in self._columns])
+        return np.asarray(self._matrix[index])
+
+    def spaced(self, most: int) -> FloatArray:
+        """All rows."""
+        return self._rows
+
+    def at_hand(self) -> tuple[IntArray, FloatArray]:
+        """All of them."""
+        return np.arange(len(self)), self._rows
+
+    def prefetch(self, index: IntArray) -> None:
+        """Nothing to do."""
+
+    def only(self, columns: Sequence[int]) -> "ArraySample":
+        """Some columns."""
+        if self._matrix is None:
+            return ArraySample(columns=[self._columns[j] for j in columns])
+        return ArraySample(np.asfortranarray(self._matrix[:, list(columns)]))
+
+    def scaled(self, scaling: Scaling) -> "ArraySample":
+        """The same rows in inner units."""
+        return ArraySample(scaling.apply(self._rows))
+
+    def passing(self, task: RowTask[Any], merge: Merge) -> Pass:
+        """The task on all rows at once."""
+        return Pass(ArraySource("", self._rows), task, merge, None)
+
+    def ends(self) -> FloatArray:
+        """The lowest and the highest value of each column, (2, d)."""
+        if self._matrix is None:
+            return np.array([[column.min() for column in self._columns], [column.max() for column in self._columns]])
+        return np.array([self._matrix.min(axis=0), self._matrix.max(axis=0)])
+
+    def reach(self, d: int) -> float:
+        """The largest distance of any row from the origin in its first d columns."""
+        return radius(self._rows[:, :d])
+
+    def level_counts(self, j: int, levels: int) -> IntArray:
+        """Rows of each level of a column of codes, (levels,)."""
+        return np.bincount(self.column(j).astype(np.intp), minlength=levels)
+
+    def column(self, j: int) -> FloatArray:
+        """One column, (n,)."""
+        return self._columns[j] if self._matrix is None else self._matrix[:, j]
+
+    def each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """One after the other."""
+        return [function(item) for item in items]
+
+
+def _stacked(columns: Sequence[FloatArray]) -> FloatArray:
+    """Columns as a matrix, each contiguous, (n, d)."""
+    found = np.empty((len(columns[0]), len(columns)), order="F")
+    for j, column in enumerate(columns):
+        found[:, j] = column
+    return found

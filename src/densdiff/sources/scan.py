@@ -1,0 +1,84 @@
+"""From sources to samples: one pass that looks through them, and what is asked of two samples together."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from densdiff.core.scaling import BoolArray, FloatArray, Moments, Scaling, pooled_scaling, scaling_of_moments
+from densdiff.core.selection import IntArray
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.block_sample import BlockSample, RowCache, RowReader, distinct, picked, stacked
+from densdiff.sources.passes import ask_all
+from densdiff.sources.sample import Sample
+from densdiff.sources.source import ArraySource, Pass, Source
+
+
+def scan(
+    sources: Sequence[Source], readers: Sequence[RowReader], prefetch: Callable[[int, int], Sequence[IntArray]] | None
+) -> list[tuple[Any, RowCache]]:
+    """One pass over each source: its summary, and rows by number where they are known before and worth keeping.
+
+    ``prefetch`` gives the numbers of those rows from the sizes of two sources.
+    """
+    numbers: Sequence[IntArray] = [np.empty(0, dtype=np.int64)] * len(sources)
+    sizes = [source.rows for source in sources]
+    if prefetch is not None and None not in sizes and not all(isinstance(each, ArraySource) for each in sources):
+        numbers = [distinct(index) for index in prefetch(*(size or 0 for size in sizes))]
+    caches = [RowCache() for _ in sources]
+    passes = [
+        Pass(source, partial(_summed, reader, index), _merged, list(reader.names) if reader.named else None)
+        for source, reader, index in zip(sources, readers, numbers, strict=True)
+    ]
+    found = ask_all(passes)
+    for cache, index, (_, rows) in zip(caches, numbers, found, strict=True):
+        if len(index):
+            cache.add(index, rows)
+    return [(summary, cache) for (summary, _), cache in zip(found, caches, strict=True)]
+
+
+def _summed(reader: RowReader, index: IntArray, block: Any, start: int) -> tuple[Any, FloatArray]:
+    rows = picked(reader, index, block, start) if len(index) else np.empty((0, len(reader.names)))
+    return reader.summary(block, start), rows
+
+
+def _merged(a: tuple[Any, FloatArray], b: tuple[Any, FloatArray]) -> tuple[Any, FloatArray]:
+    return a[0].merged(b[0]), stacked(a[1], b[1])
+
+
+def sample_of(
+    source: Source,
+    reader: RowReader,
+    cache: RowCache,
+    moments: Callable[[], Moments],
+    counts: tuple[IntArray | None, ...],
+) -> Sample:
+    """The rows of a source that was scanned before, all of whose values are known to be numbers or levels."""
+    if isinstance(source, ArraySource):
+        return ArraySample(columns=reader.columns(source.block, 0))
+    return BlockSample(source, reader, tuple(range(len(reader.names))), moments(), cache, counts)
+
+
+def same_rows(x: Sample, y: Sample) -> bool:
+    """Whether two samples of the same size hold the same rows, as far as rows of both are at hand."""
+    if isinstance(x, ArraySample) and isinstance(y, ArraySample):
+        return x.shape == y.shape and all(np.array_equal(x.column(j), y.column(j)) for j in range(x.shape[1]))
+    (known_x, rows_x), (known_y, rows_y) = x.at_hand(), y.at_hand()
+    _, of_x, of_y = np.intersect1d(known_x, known_y, assume_unique=True, return_indices=True)
+    return np.array_equal(rows_x[of_x], rows_y[of_y])
+
+
+def pooled(
+    x: Sample,
+    y: Sample,
+    weights: tuple[FloatArray, FloatArray],
+    standardize: bool,
+    codes: BoolArray | None,
+) -> tuple[Scaling, Sample, Sample]:
+    """The pooled scaling of two samples, and both in inner units; ``weights`` sum to 1 in each."""
+    if isinstance(x, ArraySample) and isinstance(y, ArraySample):
+        scaling, inner_x, inner_y = pooled_scaling(x[:], y[:], *weights, standardize, codes)
+        return scaling, ArraySample(inner_x), ArraySample(inner_y)
+    scaling = scaling_of_moments(x.moments, y.moments, standardize, codes)
+    return scaling, x.scaled(scaling), y.scaled(scaling)
