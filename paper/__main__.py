@@ -5,8 +5,8 @@ import os
 import sys
 from pathlib import Path
 
-from densdiff.errors import DensDiffError
-from paper import reproduce
+import densdiff as dd
+from paper.reproduction import reproduce
 
 
 def main() -> int:
@@ -27,7 +27,7 @@ def main() -> int:
             processes=os.cpu_count() or 1,
             tell=lambda text: print(f"paper: {text}", file=sys.stderr),
         )
-    except DensDiffError as error:
+    except dd.DensDiffError as error:
         print(f"paper: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
