@@ -83,7 +83,7 @@ paper-quick: $(DEV)  ## the same with few runs, in minutes
 clean:  ## remove .venv, caches, builds and the demo's output
 	rm -rf $(VENV) $(OLDEST) $(NEWEST) build dist demo-report.html paper-out paper-quick-out fuzz-out .coverage .coverage.*
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find src tests benchmarks paper -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # --group needs pip 25.1, newer than the one many Pythons bring along.
 $(BASE):

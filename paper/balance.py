@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 import densdiff as dd
-from densdiff.errors import InputError
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
+from paper.canvas import BLUE, VERMILLION, new_figure
 from paper.claims import Claim, larger
 from paper.part import SEED, Job, Part, Rows
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 # Australian, diabetes, credit-g and heart-statlog of openml.org; German has its 20 columns there, text as codes.
 OPENML = {"australian": 40981, "diabetes": 37, "german": 31, "heart": 53}
 METHODS = ("LSDD (paper)", "LSDD", "KDE")
-_COLOURS = {"LSDD (paper)": MORE_X, "LSDD": "#56B4E9", "KDE": MORE_Y}
+_COLOURS = {"LSDD (paper)": BLUE, "LSDD": "#56B4E9", "KDE": VERMILLION}
 _LABELLED, _UNLABELLED, _RUNS = 20, 50, 1000
 _PRIORS = tuple(k / 10 for k in range(1, 10))
 _BLOCK = 10  # runs in a job
@@ -47,7 +46,7 @@ def read(name: str, folder: str | None) -> tuple[npt.NDArray[np.float64], npt.ND
     classes, codes = np.unique(labels, return_inverse=True)
     short = np.bincount(codes).min() < _LABELLED + max(_PRIORS) * _UNLABELLED
     if len(classes) != 2 or short:
-        raise InputError(f"{name} has {len(rows)} rows of {len(classes)} classes; two of at least 65 are needed")
+        raise dd.InputError(f"{name} has {len(rows)} rows of {len(classes)} classes; two of at least 65 are needed")
     return rows, codes
 
 

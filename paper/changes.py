@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,67 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 import densdiff as dd
-from densdiff.errors import InputError
-from densdiff.plots.canvas import MORE_X, new_figure
 from paper.authors import authors_distance, authors_lsdd
+from paper.canvas import BLUE, new_figure
 from paper.claims import Claim
 from paper.part import SEED, Job, Part, Rows
+from paper.sequences import ACCELERATION, SOURCES, SPEECH, FloatArray, find_sequences, read_series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FloatArray = npt.NDArray[np.float64]
-
 # The first two are the paper's: cross-validation at every position. The third is that with our grids, the last our
 # default: one model for the series, at several scales.
 METHODS = ("KLIEP", "LSDD (authors)", "LSDD (window)", "LSDD")
-SPEECH, ACCELERATION = "speech", "acceleration"
 _LAG, _WINDOW = 5, 50
 _STRIDE = 5  # positions between two fits of a method of the paper; all scores are read there
 _NEAR = _WINDOW  # a peak so near is a change's own: marks made by hand are late or early by as much
 _RUNS = 4  # sequences of each kind
-
-
-class Source(NamedTuple):
-    """A set of sequences.
-
-    Attributes: its folders, how names begin and files end, the label that holds the changes, whether the authors' grid
-    needs the series in units of its deviation, and where it comes from.
-    """
-
-    folders: str
-    start: str
-    end: str
-    label: str
-    unit: bool
-    origin: str
-
-
-SOURCES = {
-    SPEECH: Source(
-        "censrec*", "", "_logenergy100hz", "speech_intervals_100hz", True, "CENSREC-1-C (research.nii.ac.jp/src)"
-    ),
-    ACCELERATION: Source("hasc*", "paperlike", "", "change_points", False, "HASC (hasc.jp), l2 norm of the three axes"),
-}
-
-
-def _sequences(kind: str, data: Path | None) -> dict[str, tuple[Path, list[int]]]:
-    """File and changes of every sequence of a kind that is there."""
-    source, found = SOURCES[kind], {}
-    for path in sorted(() if data is None else (data / "changes").glob(f"{source.folders}/labels.json")):
-        for name, label in json.loads(path.read_text("utf-8")).items():
-            file = path.with_name(f"{name}{source.end}.csv")
-            if name.startswith(source.start) and source.label in label and file.is_file():
-                found[name] = (file, np.ravel(label[source.label]).astype(int).tolist())
-    return found
-
-
-def _read(path: str) -> FloatArray:
-    """One column below a header, (T,)."""
-    values = np.genfromtxt(path, delimiter=",", skip_header=1)
-    if values.ndim != 1 or not np.isfinite(values).all():
-        raise InputError(f"{path} must have one column of numbers below a header")
-    return np.asarray(values, dtype=np.float64)
 
 
 def fitted_scores(values: FloatArray, method: str, seed: int, stride: int = _STRIDE) -> FloatArray:
@@ -96,7 +50,7 @@ def one_sequence(path: str, unit: bool, method: str, count: int, seed: int) -> d
 
     The series is taken in units of its deviation where asked for.
     """
-    values = _read(path)
+    values = read_series(path)
     values = values / values.std() if unit else values
     if method in METHODS[:2]:
         return _plain(fitted_scores(values, method, seed), ())
@@ -118,13 +72,13 @@ def _plain(scores: FloatArray, found: Sequence[int]) -> dict[str, Any]:
 
 
 def _described(kind: str, name: str, path: str, changes: Sequence[int]) -> dict[str, Any]:
-    return {"data": kind, "sequence": name, "values": _read(path).tolist(), "changes": list(changes)}
+    return {"data": kind, "sequence": name, "values": read_series(path).tolist(), "changes": list(changes)}
 
 
 def _jobs(runs: int, data: Path | None) -> list[Job]:
     found = []
     for kind, source in SOURCES.items():
-        for name, (path, changes) in list(_sequences(kind, data).items())[:runs]:
+        for name, (path, changes) in list(find_sequences(kind, data).items())[:runs]:
             key = f"12-{name.replace('_', '-')}"
             found.append(Job(key, _described, (kind, name, str(path), changes), seconds=0.1))
             for method, seconds in zip(METHODS, (20.0, 15.0, 1.5, 0.5), strict=True):
@@ -170,7 +124,7 @@ def _draw(rows: Rows) -> Figure:
             line = [(row["t"], row[key]) for row in mine if row[key] is not None]
             ax.plot(*zip(*line, strict=True), color="black", linewidth=0.8)
             for change in (row["t"] for row in mine if row["change"]):
-                ax.axvline(change, color=MORE_X, linewidth=1.0, alpha=0.6)
+                ax.axvline(change, color=BLUE, linewidth=1.0, alpha=0.6)
             ax.set_title(f"{kind}: {mine[0]['sequence']}" if key == "value" else key, fontsize="medium")
             if key != "value":
                 ax.set_ylim(bottom=0.0)
@@ -280,7 +234,7 @@ def _reason(kind: str, first: bool) -> str:
 
 
 def _missing(data: Path | None) -> str:
-    lost = [kind for kind in SOURCES if not _sequences(kind, data)]
+    lost = [kind for kind in SOURCES if not find_sequences(kind, data)]
     if not lost:
         return ""
     needs = " and ".join(

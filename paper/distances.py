@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import densdiff as dd
-from densdiff.plots.canvas import new_figure
 from paper.authors import authors_distance, authors_lsdd
+from paper.canvas import new_figure
 from paper.claims import Claim
 from paper.part import SEED, Job, Part, Rows
 

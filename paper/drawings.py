@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import densdiff as dd
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
+from paper.canvas import BLUE, VERMILLION, new_figure
 from paper.part import SEED, Job, Part, Rows
 
 if TYPE_CHECKING:
@@ -66,14 +66,14 @@ def _draw_mixture(rows: Rows) -> Figure:
     figure = new_figure(11.0, 3.4)
     parts, matched, distance = figure.subplots(1, 3)
     (share,), _ = _line(rows, "estimate", "share")
-    for name, colour, weight in (("y = +1", MORE_X, share), ("y = -1", MORE_Y, 1 - share)):
+    for name, colour, weight in (("y = +1", BLUE, share), ("y = -1", VERMILLION, 1 - share)):
         x, value = _line(rows, "density", name)
         parts.plot(x, value, color=colour, label=f"density of {name}")
         matched.fill_between(x, weight * np.array(value), color=colour, alpha=0.3, label=f"{weight:.2f} of {name}")
     matched.plot(*_line(rows, "density", "matched mixture"), color="black", label="mixture")
     matched.plot(*_line(rows, "density", "new rows"), color="0.5", linestyle="--", label="new rows")
     distance.plot(*_line(rows, "distance", "share"), color="black")
-    distance.axvline(share, color=MORE_X, label=f"estimate {share:.3f}")
+    distance.axvline(share, color=BLUE, label=f"estimate {share:.3f}")
     distance.axvline(_PRIOR, color="0.6", linestyle=":", label=f"truth {_PRIOR:g}")
     parts.set(title="labelled classes", xlabel="x")
     matched.set(title="mixture beside the new rows", xlabel="x")
@@ -101,7 +101,7 @@ def _draw_sliding(rows: Rows) -> Figure:
     above.plot([row["t"] for row in rows], [row["value"] for row in rows], color="black", linewidth=0.9)
     low, high = (pick(row["value"] for row in rows) for pick in (min, max))
     step = 0.1 * (high - low)
-    for start, side, colour in ((_AT - _WINDOW, "before", MORE_X), (_AT, "after", MORE_Y)):
+    for start, side, colour in ((_AT - _WINDOW, "before", BLUE), (_AT, "after", VERMILLION)):
         above.axvspan(start, start + _WINDOW - 1, color=colour, alpha=0.12)
         _subsequences(above, start, low - step, step / 2, colour)
         above.text(start + 1, high, f"segment {side}", color=colour, fontsize="small", va="bottom")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import densdiff as dd
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
 from paper.authors import authors_lsdd
+from paper.canvas import BLUE, VERMILLION, new_figure
 from paper.claims import Claim, larger
 from paper.part import SEED, Job, Part, Rows
 
@@ -81,7 +81,7 @@ def _line(rows: Rows, quantity: str, of: str) -> tuple[list[float], list[float]]
 def _draw(rows: Rows) -> Figure:
     figure = new_figure(11.0, 3.6)
     samples, direct, kde = figure.subplots(1, 3, sharex=True)
-    for name, height, colour in (("p", 1.0, MORE_X), ("q", 0.0, MORE_Y)):
+    for name, height, colour in (("p", 1.0, BLUE), ("q", 0.0, VERMILLION)):
         x, _ = _line(rows, _SAMPLE, name)
         samples.plot(x, [height] * len(x), "|", color=colour, markersize=18, alpha=0.5)
         kde.plot(*_line(rows, _DENSITY, f"true {name}"), color=colour, linestyle=":", label=f"true {name}")

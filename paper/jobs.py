@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
+from importlib import import_module
 from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 import densdiff as dd
-from densdiff.io import files
+from paper.files import written
 from paper.part import SEED, Job
 
 _STEPS = 10  # lines of progress for one part
@@ -45,7 +46,7 @@ class Batch:
             )
         steps = {left * k // _STEPS for k in range(1, _STEPS + 1)}
         for count, (key, result) in enumerate(workers.computed({key: self._calls[key] for key in self._left}), 1):
-            with files.written(self._path(key)) as aside:
+            with written(self._path(key)) as aside:
                 aside.write_text(json.dumps({"job": self._origin(key), "result": result}), "utf-8")
             self._kept[key] = self._read(key)
             if count in steps:
@@ -139,4 +140,6 @@ def _alone() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    for library in ("numpy", "scipy.linalg"):
+        import_module(library)  # a BLAS that is loaded later would not be limited
     threadpool_limits(1)

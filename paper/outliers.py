@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import densdiff as dd
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
 from paper.authors import authors_distance, authors_lsdd
+from paper.canvas import BLUE, VERMILLION, new_figure
 from paper.claims import Claim
 from paper.distances import mean_and_error
 from paper.part import SEED, Job, Part, Rows
@@ -48,8 +48,8 @@ def _draw_densities(rows: Rows) -> Figure:
     lines = {name: [(row["x"], row["value"]) for row in rows if row["density"] == name] for name in names}
     axes = figure.subplots(len(names) - 1, 1, sharex=True, sharey=True)
     for ax, name in zip(axes, names, strict=False):
-        ax.plot(*zip(*lines["q"], strict=True), color=MORE_Y, linestyle="--", label="q")
-        ax.plot(*zip(*lines[name], strict=True), color=MORE_X, label=name)
+        ax.plot(*zip(*lines["q"], strict=True), color=VERMILLION, linestyle="--", label="q")
+        ax.plot(*zip(*lines[name], strict=True), color=BLUE, label=name)
         ax.legend(fontsize="small", frameon=False)
     return figure
 
@@ -61,7 +61,7 @@ def truths(*mus: float) -> list[dict[str, Any]]:
 
 def _draw_truths(rows: Rows) -> Figure:
     figure = new_figure(9.0, 3.6)
-    for ax, name, colour in zip(figure.subplots(1, 2), ("L2", "KL"), (MORE_X, MORE_Y), strict=True):
+    for ax, name, colour in zip(figure.subplots(1, 2), ("L2", "KL"), (BLUE, VERMILLION), strict=True):
         near = [row for row in rows if row["mu"] <= max(_MUS)]
         ax.plot([row["mu"] for row in near], [row[name] for row in near], color=colour, marker="o")
         ax.set(title=f"true {name}", xlabel="outlier mean mu", ylim=(0.0, None))
@@ -123,7 +123,7 @@ def _table(results: list[Any]) -> list[dict[str, Any]]:
 
 def _draw(rows: Rows) -> Figure:
     figure = new_figure(9.0, 3.8)
-    colours = {"LSDD (authors)": MORE_X, "LSDD": "#56B4E9", "KLIEP": MORE_Y}
+    colours = {"LSDD (authors)": BLUE, "LSDD": "#56B4E9", "KLIEP": VERMILLION}
     for ax, of in zip(figure.subplots(1, 2), ("L2", "KL"), strict=True):
         for method in (name for name, target in METHODS.items() if target == of):
             mine = [row for row in rows if row["method"] == method]

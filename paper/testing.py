@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import densdiff as dd
-from densdiff.plots.canvas import MORE_X, MORE_Y, new_figure
 from paper.authors import LAMBDAS, SIGMAS
+from paper.canvas import BLUE, VERMILLION, new_figure
 from paper.claims import Claim, larger
 from paper.part import SEED, Job, Part, Rows
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # The first two are the paper's: cross-validation within every permutation.
 METHODS = ("LSDD (authors)", "KLIEP", "LSDD (pooled)", "LSDD")
-_COLOURS = {"LSDD (authors)": MORE_X, "KLIEP": MORE_Y, "LSDD (pooled)": "#009E73", "LSDD": "#56B4E9"}
+_COLOURS = {"LSDD (authors)": BLUE, "KLIEP": VERMILLION, "LSDD (pooled)": "#009E73", "LSDD": "#56B4E9"}
 _N, _LEVEL, _RUNS = 100, 0.05, 100
 _ETA, _MU = 0.1, 10.0
 _MUS = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0)

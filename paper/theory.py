@@ -1,6 +1,6 @@
-"""The paper's theory checked by simulation: jobs, table, picture and verdicts.
+"""The paper's theory checked by simulation: jobs, table and verdicts.
 
-The simulations are in `theory_checks` and `theory_rates`.
+The simulations are in `theory_checks` and `theory_rates`, the picture in `theory_picture`.
 """
 
 from __future__ import annotations
@@ -9,26 +9,22 @@ import math
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from densdiff.plots.canvas import new_figure
 from paper import theory_checks as checks
 from paper import theory_rates as rates
 from paper.claims import Claim
 from paper.part import SEED, Job, Part, Rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from paper.theory_checks import pick
+from paper.theory_picture import draw
 
 TOTALS = (40, 160, 640, 2560)  # rows of both samples, three of four from p
 LAMS = (1e-2, 1e-3, 1e-4)
 SIGMAS = (0.02, 0.04, 0.08, 0.12, 0.16, 0.32)
 ILL = 1e12  # condition of H from which a plain inverse has fewer than four digits left
 LSDD_ROWS = (50, 200, 800, 3200)
-ORDERS = (1, 2, 4, 0)  # smoothness 1/2, 3/2, 7/2, and a Gaussian
 RATE_ROWS = {200: 4, 632: 4, 2000: 4, 6325: 2, 20_000: 1}  # n, and how often the runs are repeated
 SLACK = 0.05  # of a slope: the limit is not reached at these n
 PLAIN, CUT, LITERAL = "regularization_corrected", "positive_part", "positive_part by a plain inverse"
@@ -46,7 +42,7 @@ def jobs(runs: int, data: Path | None) -> list[Job]:
         *(("lsdd", checks.duality_lsdd, (n, runs), (0.05 if n < 800 else 0.35) * runs) for n in LSDD_ROWS),
         *(
             ("rate", rates.rate, (order, n, runs * times), (0.03 + n / 4e4) * runs * times)
-            for order in ORDERS
+            for order in rates.ORDERS
             for n, times in RATE_ROWS.items()
         ),
     ]
@@ -57,12 +53,6 @@ def jobs(runs: int, data: Path | None) -> list[Job]:
 def table(results: list[Any]) -> list[dict[str, Any]]:
     """All rows, one job's after another's."""
     return [dict(row) for result in results for row in result]
-
-
-def pick(rows: Rows, check: str, **wanted: Any) -> list[dict[str, Any]]:
-    """The rows of one check with these entries, by x."""
-    found = [dict(r) for r in rows if r["check"] == check and all(r[key] == value for key, value in wanted.items())]
-    return sorted(found, key=lambda r: float(r["x"]))
 
 
 def slope(found: list[dict[str, Any]]) -> tuple[float, float]:
@@ -256,49 +246,6 @@ def claims(rows: Rows) -> list[Claim]:
     """One verdict for each theorem, two for the rates."""
     checked = (_normality, _regularization, _bias, _positive_part, _duality)
     return [*(check(rows) for check in checked), *_rates(rows)]
-
-
-def draw(rows: Rows) -> Figure:
-    """A panel for each check."""
-    figure = new_figure(13.0, 7.5)
-    axes = figure.subplots(2, 3).ravel()
-    panels: list[tuple[str, str, str, str, str]] = [
-        ("normality", "coverage", "normality of theta", "n + m", "coverage of the 95 % ellipsoid"),
-        ("regularization", "bias", "bias by regularization", "lambda", "- bias"),
-        ("bias", "excess", "bias of h'H^-1 h", "n + m", "mean - truth"),
-        ("positive part", "error", "positive part", "sigma", "root mean squared error"),
-        ("duality", "LSDD", "lower bound at LSDD's f", "n", "2 (E_p g - E_q g) - |g|^2"),
-        ("rate", "", "rate", "n", "squared error of f"),
-    ]
-    for ax, (check, case, title, x, y) in zip(axes, panels, strict=True):
-        found = pick(rows, check, case=case) if case else pick(rows, check)
-        for label in dict.fromkeys((r["method"], r["case"]) for r in found):
-            _curve(ax, [r for r in found if (r["method"], r["case"]) == label])
-        logarithmic = check in ("regularization", "positive part", "rate")
-        ax.set(title=title, xlabel=x, ylabel=y, xscale="log", yscale="log" if logarithmic else "linear")
-        ticks = sorted({r["x"] for r in found})
-        ax.set_xticks(ticks, [f"{tick:.2g}" if tick < 1 else f"{tick:g}" for tick in ticks])
-        ax.set_xticks([], minor=True)
-        if found:
-            if check == "rate":
-                ax.set_ylim(bottom=min(r["value"] for r in found) / 20)  # room for the legend
-            ax.legend(fontsize="xx-small" if check == "rate" else "small", ncols=2 if check == "rate" else 1)
-    return figure
-
-
-def _curve(ax: Axes, found: list[dict[str, Any]]) -> None:
-    """Measured values with two standard errors, and what the theory gives as a dashed line of the same colour."""
-    first = found[0]
-    sign = -1.0 if first["check"] == "regularization" else 1.0
-    style: dict[str, Any] = {"label": first["method"], "linestyle": "-"}
-    if first["check"] == "rate":  # a colour for each smoothness, a line for each method
-        colour = [f"{rates.Shifted(order).smoothness:g}" for order in ORDERS].index(first["case"])
-        line = {"LSDD": "-", "KDE": ":"}.get(first["method"], "-.")
-        style = {"label": f"{first['method']}, a = {first['case']}", "color": f"C{colour}", "linestyle": line}
-    x, errors = [r["x"] for r in found], [2 * (r["standard_error"] or 0.0) for r in found]
-    drawn = ax.errorbar(x, [sign * r["value"] for r in found], yerr=errors, marker="o", ms=3, lw=1, **style)
-    if first["check"] != "rate" and all(r["theory"] for r in found):
-        ax.plot(x, [sign * r["theory"] for r in found], linestyle="--", lw=1, color=drawn.lines[0].get_color())
 
 
 PARTS = (

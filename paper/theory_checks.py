@@ -1,7 +1,7 @@
 """The paper's theorems as simulations: each function is the work of one job and returns rows of the table.
 
 Populations are Gaussian, so that everything the theorems speak of (H, h, V) has a closed form. The rates of convergence
-are in `theory_rates`, verdicts and the picture in `theory`.
+are in `theory_rates`, verdicts in `theory`, the picture in `theory_picture`.
 """
 
 import math
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from scipy.stats import chi2
 
 import densdiff as dd
+from paper.part import Rows
 
 FloatArray = npt.NDArray[np.float64]
 Row = dict[str, Any]
@@ -82,6 +83,12 @@ def row(check: str, case: str, method: str, x: float, value: float, error: float
         "standard_error": error,
         "theory": theory,
     }
+
+
+def pick(rows: Rows, check: str, **wanted: Any) -> list[dict[str, Any]]:
+    """The rows of one check with these entries, by x."""
+    found = [dict(r) for r in rows if r["check"] == check and all(r[key] == value for key, value in wanted.items())]
+    return sorted(found, key=lambda r: float(r["x"]))
 
 
 def averaged(values: npt.ArrayLike) -> tuple[float, float]:

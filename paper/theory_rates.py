@@ -14,6 +14,8 @@ from scipy.interpolate import BSpline
 import densdiff as dd
 from paper.theory_checks import FloatArray, Row, averaged, row
 
+ORDERS = (1, 2, 4, 0)  # of `Shifted`: smoothness 1/2, 3/2, 7/2, and a Gaussian
+
 
 @dataclass(frozen=True)
 class Shifted:

@@ -1,20 +1,27 @@
-"""The command, run within the test or as a process of its own, and files for it."""
+"""`densdiff` and `python -m paper`, run within the test or as a process of its own, and files for them."""
 
 import csv
 import io
 import os
+import pty
 import subprocess
 import sys
 import warnings
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
 
 import numpy as np
 from typer.testing import CliRunner
 
 from densdiff import cli
 from densdiff.errors import DensDiffWarning
+from paper.__main__ import main as paper_main
 
 COMMAND = [sys.executable, "-c", "from densdiff.cli import app; app(prog_name='densdiff')"]
 BUFFERED = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}  # or no flush is missed
+PAPER = [sys.executable, "-m", "paper"]
+ROOT = str(Path(__file__).parents[1])
+WITH_PAPER = BUFFERED | {"PYTHONPATH": os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))}
 ESCAPES = "\x1b[31mred\nline\u202e"
 
 
@@ -37,16 +44,54 @@ def refusal(*arguments, given=None):
     return notes[0].removeprefix("densdiff: ")
 
 
-def process(*arguments, **options):
+def run_paper(*arguments):
+    """The same of `python -m paper`."""
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        try:
+            code = paper_main([str(each) for each in arguments])
+        except SystemExit as ended:  # of the help, and of wrong arguments
+            code = ended.code
+    for text in (out.getvalue(), err.getvalue()):
+        assert text.replace("\n", "").isprintable()
+    return code, out.getvalue(), err.getvalue()
+
+
+def process(*arguments, command=COMMAND, **options):
     return subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
+        [*command, *map(str, arguments)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=BUFFERED,
+        env=WITH_PAPER,
         **options,
     )
+
+
+def on_terminal(*arguments, command=COMMAND, both=False):
+    """What a terminal of 80 columns gets on standard output, or on both outputs."""
+    here, there = pty.openpty()
+    environment = {**WITH_PAPER, "TERM": "xterm-256color", "COLUMNS": "80"}
+    done = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        stdout=there,
+        stderr=there if both else subprocess.PIPE,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+    )
+    os.close(there)
+    found = b""
+    try:
+        while part := os.read(here, 65536):
+            found += part
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(here)
+    _, err = done.communicate()
+    assert done.returncode == 0, err
+    assert b"\x1b" not in (err or b"")  # progress is for terminals
+    return found.decode()
 
 
 def as_csv(columns, sep=","):

@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -17,7 +16,7 @@ import densdiff as dd
 from densdiff import cli
 from densdiff.cli import failures, stream
 from densdiff.errors import DensDiffWarning, InputError
-from tests.command_line import BUFFERED, COMMAND, as_csv, process, refusal, run, shifted, silently
+from tests.command_line import BUFFERED, COMMAND, as_csv, on_terminal, process, refusal, run, shifted, silently
 
 QUICK = ("--permutations", "19", "--seed", "1")
 
@@ -503,7 +502,7 @@ def test_version_and_help():
     assert out == run("--help")[1]
     assert "...\n" not in out.split("Commands:")[1]  # no line is cut short
     assert "Examples:\n    densdiff compare " in out
-    for command in ("compare", "changes", "balance", "monitor", "demo", "paper"):
+    for command in ("compare", "changes", "balance", "monitor", "demo"):
         assert re.search(rf"^  {command} ", out, re.MULTILINE)
         code, text, _ = run(command, "--help")
         assert code == 0
@@ -619,31 +618,6 @@ def test_output_that_is_closed_or_full_is_no_traceback(tables):
         assert done.stderr == "densdiff: cannot write to standard output: No space left on device\n"
 
 
-def on_terminal(*arguments, both=False):
-    """What a terminal of 80 columns gets on standard output, or on both outputs."""
-    here, there = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
-    done = subprocess.Popen(
-        [*COMMAND, *map(str, arguments)],
-        stdout=there,
-        stderr=there if both else subprocess.PIPE,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-    )
-    os.close(there)
-    found = b""
-    try:
-        while part := os.read(here, 65536):
-            found += part
-    except OSError:  # how Linux says that the other end is closed
-        pass
-    os.close(here)
-    _, err = done.communicate()
-    assert done.returncode == 0, err
-    assert b"\x1b" not in (err or b"")  # progress is for terminals
-    return found.decode()
-
-
 @pytest.mark.hostile(33)
 def test_a_terminal_gets_tables_and_no_escape_of_the_data(put):
     hostile = "x\x1b[2J\nz[bold]"
@@ -689,35 +663,6 @@ def test_the_entry_point_is_the_app():
 
     (entry,) = entry_points(group="console_scripts", name="densdiff")
     assert entry.load() is cli.app
-
-
-def test_paper_writes_a_page_and_says_where(tmp_path):
-    code, out, err = run("paper", "--out", tmp_path / "paper", "--figure", "5", "--seed", 3)
-    assert code == 0
-    page = tmp_path / "paper" / "index.html"
-    assert out == f"page: {page} (seed 3)\n"
-    assert re.fullmatch(r"densdiff: 1 part, about \d+ s on \d+ cores?\n", err)  # and progress only on a terminal
-    assert "Density-Difference Estimation" in page.read_text("utf-8")
-    assert (page.parent / "figure-5.png").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--figure", "13"], "the paper has no figure '13'; "),
-        (["--runs", "0"], "--runs must be a whole number, at least 2; got 0"),
-        (["--data", "nowhere"], "--data is 'nowhere', which is not a folder; "),
-    ],
-)
-def test_paper_refuses_what_it_cannot_do(tmp_path, options, said):
-    assert refusal("paper", "--out", tmp_path / "paper", *options).startswith(said)
-
-
-def test_paper_shows_its_progress_on_a_terminal(tmp_path):
-    text = on_terminal("paper", "--out", tmp_path, "--figure", "5", both=True)
-    assert "densdiff: 1 part, about" in text
-    assert "Figure 5: 1 of 1 jobs to do" in text
-    assert "(seed 0)" in text
 
 
 @pytest.mark.parametrize("extra", ["c", "d"])

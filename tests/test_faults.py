@@ -16,14 +16,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import densdiff as dd
-import paper
 from densdiff import cli
 from densdiff.balance import class_balance
 from densdiff.cli import stream
 from densdiff.comparing import compare as comparing
 from densdiff.io import files
 from densdiff.series.scan import SeriesScan
-from tests.command_line import as_csv, process, run, shifted
+from paper import jobs, reproduction
+from tests.command_line import PAPER, as_csv, process, run, run_paper, shifted
 from tests.test_paper import toy
 
 QUICK = ("--seed", "1")
@@ -34,7 +34,7 @@ NOBODY = 65534
 def folder(tmp_path, monkeypatch):
     """A folder with inputs, in which the command runs."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paper, "PARTS", {"7": toy(["a", "b", "c"])})
+    monkeypatch.setattr(reproduction, "PARTS", {"7": toy(["a", "b", "c"])})
     monkeypatch.setattr(os, "cpu_count", lambda: 1)  # jobs in this process
     fill(tmp_path)
     return tmp_path
@@ -61,13 +61,20 @@ WRITING = {
     "changes": ("changes", "S.csv", *QUICK, "--report", "out"),
     "balance": ("balance", "T.csv", "B.csv", "--label", "class", *QUICK, "--report", "out"),
     "monitor": MONITOR,
-    "paper": ("paper", "--out", "paper", "--figure", "7"),
+    "paper": ("--out", "paper", "--figure", "7"),
 }
 each_writing = pytest.mark.parametrize("command", WRITING)
 
 
 def asked(command):
+    if command == "paper":
+        return run_paper(*WRITING["paper"])
     return run(*WRITING[command], given=ROWS if command == "monitor" else None)
+
+
+def speaker(command):
+    """Who tells of a failure."""
+    return "paper" if command == "paper" else "densdiff"
 
 
 def contents(place):
@@ -94,7 +101,7 @@ def test_hostile_41_a_full_disk_is_one_line_and_the_old_file_stays(command, fold
         code, _, err = asked(command)
     assert code == 2
     *_, last = err.splitlines()
-    assert last.startswith("densdiff: cannot write ")
+    assert last.startswith(f"{speaker(command)}: cannot write ")
     assert last.endswith("file too large")
     assert contents(folder) == before
 
@@ -117,7 +124,7 @@ def read_only(monkeypatch):
         place = Path(name)
         fill(place)
         monkeypatch.chdir(place)
-        monkeypatch.setattr(paper, "PARTS", {"7": toy(["a"])})
+        monkeypatch.setattr(reproduction, "PARTS", {"7": toy(["a"])})
         asked("compare")  # imports what it needs, which nobody may be forbidden to read
         (place / "out").unlink()
         for path in (*place.iterdir(), place):
@@ -137,7 +144,7 @@ def test_hostile_41_a_read_only_folder_is_refused_before_the_work(command, read_
     monkeypatch.setattr(dd, "detect_changes", None)
     code, out, err = asked(command)
     assert (code, out) == (2, "")
-    assert err.splitlines()[-1].lower().startswith("densdiff: ")
+    assert err.splitlines()[-1].lower().startswith(f"{speaker(command)}: ")
     assert "permission denied" in err.lower()
     assert contents(read_only) == before
 
@@ -148,7 +155,7 @@ STAGES = {
     "scanning": (SeriesScan, "of", ("changes",)),
     "matching": (class_balance, "_intervals", ("balance",)),
     "learning": (dd.ChangeMonitor, "_learn", ("monitor",)),
-    "working": (paper.jobs, "_quietly", ("paper",)),
+    "working": (jobs, "_quietly", ("paper",)),
     "renaming": (os, "replace", ("compare", "changes", "balance", "monitor", "paper")),
     "printing": (cli, "_tell", ("compare", "changes", "balance")),
 }
@@ -191,7 +198,7 @@ def test_hostile_41_ctrl_c_at_any_stage_is_130_and_leaves_whole_files(stage, com
 
 def test_hostile_41_ctrl_c_of_a_process_group_is_130_and_silent(folder):
     """As a terminal sends it, to the command and to the processes it works with."""
-    running = process("paper", "--out", "paper", "--figure", "3", "--runs", "4", start_new_session=True)
+    running = process("--out", "paper", "--figure", "3", "--runs", "4", command=PAPER, start_new_session=True)
     guard = threading.Timer(300, running.kill)
     guard.start()
     assert "on " in running.stderr.readline()  # the time it takes, told before the work

@@ -11,7 +11,7 @@ import densdiff as dd
 from paper import theory
 from paper.part import SEED
 from paper.theory_checks import BASIS, P, Q, bias, lower_bound, normality, row
-from paper.theory_rates import Shifted
+from paper.theory_rates import ORDERS, Shifted
 
 Rows = list[dict[str, Any]]
 LINE = np.linspace(-6.0, 7.0, 26_001)
@@ -48,7 +48,7 @@ def ideal() -> Rows:
             ("rows of the fit", 1 + 1 / n),
         ):
             rows.append(row("duality", "LSDD", name, n, value, 0.1 / n, 1.0))
-    for order in theory.ORDERS:
+    for order in ORDERS:
         case = f"{Shifted(order).smoothness:g}"
         for name, power in (("LSDD", theory.promised(case)), ("LSDD, cross-validated", -0.5), ("KDE", -0.5)):
             rows += [row("rate", case, name, n, n**power, 0.01 * n**power, None) for n in theory.RATE_ROWS]

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-import paper
-from paper import balance, changes, drawings, testing
+from paper import balance, changes, drawings, reproduction, testing
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")
@@ -41,7 +40,7 @@ def offline(monkeypatch):
 
 def test_every_figure_has_its_part():
     assert sorted(PARTS, key=int) == ["7", "8", "9", "10", "11", "12"]
-    assert all(paper.PARTS[figure] is part for figure, part in PARTS.items())
+    assert all(reproduction.PARTS[figure] is part for figure, part in PARTS.items())
 
 
 @pytest.mark.parametrize(("figure", "count"), [("7", 2), ("8", 3), ("9", 0), ("10", 2), ("11", 0), ("12", 2)])
@@ -318,7 +317,7 @@ def test_the_whole_figure_from_a_folder(tmp_path):
     missing = PARTS["12"].missing(tmp_path)
     assert "CENSREC" in missing
     assert "HASC" not in missing
-    page = paper.reproduce(tmp_path / "out", "12", runs=2, data=tmp_path, processes=1)
+    page = reproduction.reproduce(tmp_path / "out", "12", runs=2, data=tmp_path, processes=1)
     assert missing.split(":")[0] in page.read_text("utf-8")
     lines = (tmp_path / "out" / "figure-12.csv").read_text().splitlines()
     assert lines[0] == "data,sequence,t,value,change,found,KLIEP,LSDD (authors),LSDD (window),LSDD"

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-import paper
+from paper.reproduction import reproduce
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the PATH: apt-get install chromium")
@@ -64,7 +64,7 @@ def pages(tmp_path_factory):
         "comparison": found.to_html(folder / "comparison.html"),
         "changes": dd.detect_changes(series, random_state=0).to_html(folder / "changes.html"),
         "balance": dd.ClassBalance(random_state=0).fit(rows, labels).estimate(rows).to_html(folder / "balance.html"),
-        "paper": paper.reproduce(folder / "paper", "5", processes=1),
+        "paper": reproduce(folder / "paper", "5", processes=1),
     }
 
 

@@ -1,11 +1,17 @@
-"""What SECURITY.md promises of the source: nothing in it runs text, loads pickles or opens a connection."""
+"""What SECURITY.md promises of the source: nothing in it runs text, loads pickles or opens a connection.
+
+The paper beside the package keeps to it too, but for one figure: it waits for OpenML no longer than it says.
+"""
 
 import ast
 from pathlib import Path
 
 import densdiff
+import paper
 
-MODULES = sorted(Path(densdiff.__file__).parent.rglob("*.py"))
+PACKAGES = [Path(package.__file__).parent for package in (densdiff, paper)]
+MODULES = {f"{home.name}/{path.relative_to(home)}": path for home in PACKAGES for path in sorted(home.rglob("*.py"))}
+ALLOWED = {"paper/balance.py": ["socket"]}
 FORBIDDEN = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "subprocess", "socket", "ssl", "urllib", "http"}
 FORBIDDEN |= {"requests", "ftplib", "smtplib", "xmlrpc", "telnetlib"}
 CALLS = {"eval", "exec", "compile", "__import__", "system", "popen"}
@@ -36,8 +42,8 @@ def _may_unpickle(word):
 
 def test_no_module_runs_text_loads_pickles_or_opens_a_connection():
     assert len(MODULES) > 100
-    found = {path.name: list(flaws(path.read_text(encoding="utf-8"))) for path in MODULES}
-    assert {name: each for name, each in found.items() if each} == {}
+    found = {name: list(flaws(path.read_text(encoding="utf-8"))) for name, path in MODULES.items()}
+    assert {name: each for name, each in found.items() if each} == ALLOWED
 
 
 def test_the_search_finds_what_it_looks_for():
@@ -47,7 +53,7 @@ def test_the_search_finds_what_it_looks_for():
 
 
 def test_arrays_are_never_loaded_without_saying_that_pickles_are_refused():
-    loads = [path.read_text(encoding="utf-8").count("np.load(") for path in MODULES]
-    refusals = [path.read_text(encoding="utf-8").count("allow_pickle=False") for path in MODULES]
+    loads = [path.read_text(encoding="utf-8").count("np.load(") for path in MODULES.values()]
+    refusals = [path.read_text(encoding="utf-8").count("allow_pickle=False") for path in MODULES.values()]
     assert loads == refusals
     assert sum(loads) >= 2

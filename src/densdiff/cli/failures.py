@@ -21,7 +21,7 @@ _OPTIONS = (  # what the library calls an argument, as the option that it is her
     (r"\bheader=False\b", "--no-header"),
     (r"\b(sep|decimal|window)=(?=['\d])", r"--\1 "),
     (r"\b(sep|columns|time)=(?![\w'\"])", r"--\1"),
-    (r"^(alpha|columns|data|decimal|lag|missing|runs|seed|sep|time|window) (must|is)\b", r"--\1 \2"),
+    (r"^(alpha|columns|decimal|lag|missing|seed|sep|time|window) (must|is)\b", r"--\1 \2"),
     (r"\bsklearn\.set_config\(working_memory=([\d.]+)\)", r"SKLEARN_WORKING_MEMORY=\1 in the environment"),
 )
 _WORDS = {

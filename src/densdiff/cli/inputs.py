@@ -3,8 +3,8 @@
 import csv
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -171,14 +171,10 @@ class _Enough(Exception):
 
 
 def working(what: str) -> Any:
-    """A sign of life on standard error while something takes long, if that is a terminal; gives a way to tell more."""
-    return _spinning(what) if sys.stderr and sys.stderr.isatty() else nullcontext(lambda text: None)
-
-
-@contextmanager
-def _spinning(what: str) -> Iterator[Callable[[str], None]]:
+    """A sign of life on standard error while something takes long, if that is a terminal."""
+    if not (sys.stderr and sys.stderr.isatty()):
+        return nullcontext()
     from rich.console import Console
     from rich.text import Text
 
-    with Console(stderr=True).status(Text(what)) as status:
-        yield lambda text: status.update(Text(text), spinner="dots")  # which shows it at once
+    return Console(stderr=True).status(Text(what))
