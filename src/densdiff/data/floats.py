@@ -18,7 +18,7 @@ _ADVICE = {
     "dates or durations": "turn them into numbers first, such as seconds since a fixed day, or leave them out",
     "nested values": "give each entry a column of its own",
 }
-ROWS_FIRST = "drop or fill those rows first"
+ROWS = "drop or fill those rows"
 
 
 def floats(table: Table, names: Sequence[str], notes: list[str]) -> FloatArray:
@@ -36,7 +36,7 @@ def refuse_unusable(
     notes: list[str],
     other: Summary | None = None,
     levels: Sequence[Levels] = (),
-    cure: str = ROWS_FIRST,
+    cure: str = f"{ROWS} first",
 ) -> None:
     """An error if a column of numbers holds anything else, or missing or infinite values; warn of lost precision.
 

@@ -22,6 +22,11 @@ class Columns:
     places: tuple[int, ...]  # in the summaries
     identifiers: tuple[str, ...]  # left out: they tell rows and nothing else
 
+    @classmethod
+    def of_numbers(cls, names: tuple[str, ...]) -> "Columns":
+        """All of them numbers."""
+        return cls(names, (None,) * len(names), tuple(range(len(names))), ())
+
     @property
     def coded(self) -> tuple[Levels, ...]:
         """The levels, or nothing if all columns are numbers."""

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.categories import Levels
-from densdiff.data.floats import floats, refuse_unusable
+from densdiff.data.floats import ROWS, floats, refuse_unusable
 from densdiff.data.kinds import Columns, resolve_columns
-from densdiff.data.match import MatchedSources, Prefetch, array_source, match_sources, no_rows, source_of
+from densdiff.data.match import Prefetch, array_source, match_sources, no_rows, source_of
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown, warn
@@ -95,7 +95,7 @@ def _checked(
 ) -> Pair:
     notes: list[str] = []
     matched = match_sources(sources, notes, prefetch)
-    columns = _resolved(matched, categories, notes)
+    columns = resolve_columns(matched.summaries, notes, ROWS) if categories else Columns.of_numbers(matched.names)
     for about in matched.summaries:
         if about.rows < 2:
             rows = "1 row" if about.rows else "0 rows"
@@ -112,13 +112,6 @@ def _checked(
     notes += tie_notes(x, y, columns.names, copies, columns.coded)
     found = Pair.of(x, y, columns.names, columns.coded, notes, copies)
     return replace(found, weights_x=w_x, weights_y=w_y)
-
-
-def _resolved(matched: MatchedSources, categories: bool, notes: list[str]) -> Columns:
-    if categories:
-        return resolve_columns(matched.summaries, notes, "drop or fill those rows")
-    d = len(matched.names)
-    return Columns(matched.names, (None,) * d, tuple(range(d)), ())
 
 
 def unweighted_pair(

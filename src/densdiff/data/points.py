@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import Levels, codes_of
-from densdiff.data.floats import floats
-from densdiff.data.kinds import resolve_columns
+from densdiff.data.floats import ROWS, floats, refuse_unusable
+from densdiff.data.kinds import Columns, resolve_columns
 from densdiff.data.match import numbered
 from densdiff.data.pair import COPIES, HASH_ENTRIES, only_categories, row_weights
 from densdiff.data.parameters import label_codes
@@ -148,30 +148,25 @@ def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: boo
         raise InputError(f"{text}; classes are wanted: whole numbers or strings")
     if len(classes) < 2:
         raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
-    names = table.names or numbered(len(table.columns))
-    levels: tuple[Levels, ...] = ()
-    if categories:
-        of = reading(table, "X", moments=False)
-        resolved = resolve_columns([of.summary(table, 0)], notes, "drop or fill those rows")
-        names, levels, of = resolved.names, resolved.coded, replace(of.only(resolved.places), levels=resolved.coded)
-        parts = zip(of.table(table).columns, of.columns(table, 0), resolved.levels, strict=True) if levels else ()
-        columns = [c if known is None else replace(c, values=v, kind="numbers") for c, v, known in parts]
-        table = replace(of.table(table), columns=columns or of.table(table).columns)
-    rows = floats(table, names, notes)
+    of = reading(table, "X", moments=False)
+    about = of.summary(table, 0)
+    columns = resolve_columns([about], notes, ROWS) if categories else Columns.of_numbers(of.names)
+    refuse_unusable(about.only(columns.places), notes, levels=columns.levels)
+    rows = replace(of.only(columns.places), levels=columns.coded).rows(table, 0)
     weights = np.ones(len(rows))
     if sample_weight is not None:
         weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
     kept = weights > 0
-    if not only_categories(levels):
+    if not only_categories(columns.coded):
         kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
-    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, names, tuple(notes), levels)
+    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, columns.names, tuple(notes), columns.coded)
 
 
 def _refuse_missing(column: Column, label: str, name: str) -> None:
     missing = missing_values(column)
     if missing.any():
         row = int(missing.argmax())
-        text = f"{label}: {missing_text(int(missing.sum()), row)}; drop or fill those rows"
+        text = f"{label}: {missing_text(int(missing.sum()), row)}; {ROWS}"
         raise InputError(text, column=name, row=row)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from densdiff.core import selection
 from densdiff.core.selection import IntArray
-from densdiff.data.floats import refuse_missing
+from densdiff.data.floats import ROWS, refuse_missing
 from densdiff.data.reading import Reading, reading
 from densdiff.data.series import clock_of
 from densdiff.data.summary import Summary
@@ -127,6 +127,6 @@ def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str
         extra = [name for name in of.names if name not in needed]
         of = of.only([of.names.index(name) for name in needed])
     about = source.run(of.summary, Summary.merged, list(of.names) if of.named else None)
-    refuse_missing(about, "drop or fill those rows")
+    refuse_missing(about, ROWS)
     index = np.sort(selection.draw_rows(seed, about.rows, most))
     return _as_given(of, levels, _taken(source, of, index)), extra, about.rows
