@@ -58,7 +58,7 @@ calibrate: $(DEV)  ## run the statistical simulations in full and write docs/cal
 fuzz: $(DEV)  ## damaged files to readers and saved states for ten minutes, ARGS="--minutes 1 state" for less
 	$(PY) -m tests.fuzz $(ARGS)
 
-coverage: $(COVERAGE)  ## branch coverage of core, engines, estimators and questions, at least 97 %; on one core
+coverage: $(COVERAGE)  ## branch coverage of core and of the rooms from sources up to comparing, at least 97 %; on one core
 	MPLBACKEND=Agg $(PY) -m coverage run -m pytest -n 0 -q $(ARGS)
 	$(PY) -m coverage combine -q
 	$(PY) -m coverage report
