@@ -66,7 +66,7 @@ def same_rows(x: Sample, y: Sample) -> bool:
         return x.shape == y.shape and all(np.array_equal(x.column(j), y.column(j)) for j in range(x.shape[1]))
     (known_x, rows_x), (known_y, rows_y) = x.at_hand(), y.at_hand()
     _, of_x, of_y = np.intersect1d(known_x, known_y, assume_unique=True, return_indices=True)
-    return np.array_equal(rows_x[of_x], rows_y[of_y])
+    return not len(of_x) or np.array_equal(rows_x[of_x], rows_y[of_y])
 
 
 def pooled(
