@@ -1,22 +1,59 @@
-"""The exceptions and the one warning category of the library.
+"""The exceptions and the one warning category of the library, and the marks that their texts may hold.
 
-Every message says what came, what is needed and what to do; nothing else lives here.
+Every message says what came, what is needed and what to do. A place that names an argument is marked: Python reads
+``missing="drop"`` there, and the command line, which has the marked text, writes its own option.
 """
 
-from typing import Any
+import re
+from collections.abc import Callable
+from typing import NamedTuple, Self
 
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
+_OPEN, _NEXT, _CLOSE = "\ue000", "\ue001", "\ue002"  # private, hence not printable: `messages.shown` escapes them
+_SIGNS = dict.fromkeys(map(ord, (_OPEN, _NEXT, _CLOSE)))
+_MARK = re.compile(f"{_OPEN}{_NEXT.join(3 * [f'([^{_OPEN}{_NEXT}{_CLOSE}]*)'])}{_CLOSE}")
+
+
+class Mark(NamedTuple):
+    """A place in a message that names an argument: what Python reads there, the argument, and what is said of it."""
+
+    text: str
+    argument: str
+    value: str
+
+
+def mark(text: str, argument: str, value: str = "") -> str:
+    """A marked place, to stand in a message."""
+    return f"{_OPEN}{_NEXT.join(field.translate(_SIGNS) for field in (text, argument, value))}{_CLOSE}"
+
+
+def marks(marked: str) -> list[Mark]:
+    """The marked places of a text."""
+    return [Mark(*fields) for fields in _MARK.findall(marked)]
+
+
+def rendered(marked: str, wording: Callable[[Mark], str]) -> str:
+    """A text with each mark in some wording."""
+    return _MARK.sub(lambda found: wording(Mark(*found.groups())), marked)
+
+
+def plain(marked: str) -> str:
+    """A text as Python reads it."""
+    return rendered(marked, lambda place: place.text)
+
 
 class DensDiffError(Exception):
-    """Base class of every error raised on purpose by densdiff; it knows where the trouble is, as far as that is known.
+    """Base class of every error raised on purpose by densdiff.
 
-    Attributes
+    Parameters
     ----------
-    file, argument, column : str or None
-        The file, the argument of the call and the column that the message speaks of.
-    row : int or None
-        The data row, counted from 0.
+    message : str
+        May hold marks; ``str()`` reads it as Python, and ``marked`` is the text as it was given.
+    file, argument, column : str, optional
+        What the error is about, where that is known.
+    row : int, optional
+        Counted from 0.
     """
 
     def __init__(
@@ -28,18 +65,17 @@ class DensDiffError(Exception):
         column: str | None = None,
         row: int | None = None,
     ) -> None:
-        super().__init__(message)
-        self.file, self.argument, self.column, self.row = file, argument, column, row
+        super().__init__(plain(message))
+        self.marked = message
+        self.file = file
+        self.argument = None if argument is None else plain(argument)
+        self.column = column
+        self.row = None if row is None else int(row)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (type(self), self.args, self.__dict__)
-
-
-def _rebuilt(kind: type[DensDiffError], args: tuple[Any, ...], attributes: dict[str, Any]) -> DensDiffError:
-    """An error as it was before it was sent to another process."""
-    error = kind(*args)
-    error.__dict__.update(attributes)
-    return error
+    def reworded(self, message: str) -> Self:
+        """The same error with another text."""
+        about = {"file": self.file, "argument": self.argument, "column": self.column}
+        return type(self)(message, row=self.row, **about)
 
 
 class InputError(DensDiffError, ValueError):
@@ -60,3 +96,7 @@ class MissingExtraError(DensDiffError, ImportError):
 
 class DensDiffWarning(UserWarning):
     """Something was repaired, or an answer needs care; the same text stands in the result."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(plain(message))
+        self.marked = message

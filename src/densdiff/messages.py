@@ -5,33 +5,66 @@ import difflib
 import numbers
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-from densdiff.errors import DensDiffWarning
+from densdiff.errors import DensDiffWarning, mark, plain
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _SHOWN = 5  # names or notes of one sort listed before "and .. more"
-
-
 _gathered: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
+_called: ContextVar[Mapping[str, str] | None] = ContextVar("called", default=None)
+
+
+def argument(name: str, value: Any = None) -> str:
+    """An argument in a message: ``alpha``, ``missing="drop"``, ``decimal=','``, or ``sep=`` for a value of ``...``.
+
+    Python reads it as that; another front, such as the command line, writes what it calls the argument.
+    """
+    if value is None:
+        return mark(name, name)
+    if value is ...:
+        return mark(f"{name}=", name)
+    word = isinstance(value, str) and value.isidentifier()
+    return mark(f'{name}="{value}"' if word else f"{name}={shown(value)}", name, value if word else shown(value))
+
+
+def memory_limit(value: int | str) -> str:
+    """How to change the memory ceiling, in MiB, which is scikit-learn's."""
+    return mark(f"sklearn.set_config(working_memory={value})", "working_memory", str(value))
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Let messages inside know how their reader calls what the library calls A, X or series."""
+    token = _called.set(names)
+    try:
+        yield
+    finally:
+        _called.reset(token)
+
+
+def name_of(argument: str) -> str:
+    """An argument that holds data, as messages call it; Python, and every result, reads its own name."""
+    name = (_called.get() or {}).get(argument)
+    return argument if name is None else mark(argument, argument, name)
 
 
 def warn(text: str, notes: list[str] | None = None) -> None:
-    """Warn at the line of the first caller outside the library, and add the text to ``notes``."""
+    """Warn at the line of the first caller outside the library, and add the text, without marks, to ``notes``."""
     if notes is not None:
-        notes.append(text)
+        notes.append(plain(text))
     if (gathered := _gathered.get()) is not None:
         gathered.append(text)
         return
     level, frame = 1, sys._getframe()
     while f"{frame.f_globals.get('__name__')}.".startswith("densdiff.") and frame.f_back:
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, DensDiffWarning, stacklevel=level)
+    warnings.warn(DensDiffWarning(text), stacklevel=level)
 
 
 @contextmanager
@@ -50,11 +83,15 @@ def capped(notes: list[str], what: str) -> list[str]:
     return notes if rest <= 0 else [*notes[:_SHOWN], f"{rest} more {what}"]
 
 
+def escaped(text: str) -> str:
+    """A text without control, direction and private characters, hence without line breaks and marks."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def shown(value: Any) -> str:
     """A value as one harmless line: control and direction characters escaped, long ones cut."""
     value = value.item() if isinstance(value, np.generic) and not isinstance(value, DATES) else value
-    text = str(value) if isinstance(value, DATES) else repr(value)
-    text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    text = escaped(str(value) if isinstance(value, DATES) else repr(value))
     return text if len(text) <= 80 else f"{text[:60]}..{text[-10:]}"
 
 

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.errors import plain
+
 FloatArray = npt.NDArray[np.float64]
 VERSION = version("densdiff")
 # Two normal populations d deviations apart have the normalized distance 1 - exp(-d^2 / 4); the limits are those of
@@ -34,6 +36,10 @@ class Receipt:
     tuning: str
     warnings: tuple[str, ...] = ()
     version: str = field(default=VERSION)
+
+    def __post_init__(self) -> None:
+        """Notes that name an input name it as the library does."""
+        object.__setattr__(self, "warnings", tuple(map(plain, self.warnings)))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
