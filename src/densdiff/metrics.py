@@ -281,25 +281,28 @@ def _changes(values: Any, name: str, n: int | None = None) -> IntArray:
     try:
         given = np.asarray(values)
     except ValueError as error:
-        raise InputError(f"{need}; got lists of different lengths: pass one list") from error
+        raise InputError(f"{need}; got lists of different lengths: pass one list", argument=name) from error
     if given.ndim != 1:
         what = f"shape {given.shape}" if given.ndim else repr(values)[:80]
-        raise InputError(f"{need}; got {what}: pass a flat list, [] for no change")
+        raise InputError(f"{need}; got {what}: pass a flat list, [] for no change", argument=name)
     if given.size and given.dtype.kind not in "iu":
         hint = "round them or divide times by the sampling step" if given.dtype.kind == "f" else "convert them"
-        raise InputError(f"{need}; got {given.dtype} values, the first {given[0]!r}: {hint}")
+        raise InputError(f"{need}; got {given.dtype} values, the first {given[0]!r}: {hint}", argument=name)
     found = given.astype(np.int64)
     if found.size and found.min() < 0:
         place = int(np.argmax(found < 0))
-        raise InputError(f"{need}, counted from 0; got {found[place]} at position {place}: count from the start")
+        got = f"{found[place]} at position {place}"
+        raise InputError(f"{need}, counted from 0; got {got}: count from the start", argument=name)
     falls = np.flatnonzero(np.diff(found) <= 0)
     if falls.size:
         place = int(falls[0]) + 1
         got = f"{found[place]} after {found[place - 1]} at position {place}"
-        raise InputError(f"{name} must increase strictly; got {got}: numpy.unique sorts and drops repetitions")
+        cure = "numpy.unique sorts and drops repetitions"
+        raise InputError(f"{name} must increase strictly; got {got}: {cure}", argument=name)
     if n is not None and found.size and found[-1] >= n:
         hint = "drop it if it marks the end of the series" if found[-1] == n else "check n and the list"
-        raise InputError(f"{name} must lie below n = {n}, the length of the series; got {found[-1]}: {hint}")
+        need = f"{name} must lie below n = {n}, the length of the series"
+        raise InputError(f"{need}; got {found[-1]}: {hint}", argument=name)
     return found
 
 
@@ -308,19 +311,21 @@ def _marks(annotations: Any, n: int | None = None) -> list[IntArray]:
     need = "annotations must hold one list of changes for every annotator, such as [[12, 40], [13], []]"
     if isinstance(lists, str) or not hasattr(lists, "__len__") or not len(lists):
         got = "none" if hasattr(lists, "__len__") and not len(lists) else f"an object of type {type(lists).__name__}"
-        raise InputError(f"{need}; got {got}: an annotator who saw no change is []")
+        raise InputError(f"{need}; got {got}: an annotator who saw no change is []", argument="annotations")
     items = lists.items() if isinstance(lists, dict) else enumerate(lists)
     return [_changes(marked, f"annotations[{who!r}]", n) for who, marked in items]
 
 
 def _length(n: Any) -> int:
     if not isinstance(n, numbers.Integral) or isinstance(n, bool) or n < 1:
-        raise InputError(f"n must be a whole number, at least 1; got {n!r}: pass the length of the series")
+        need = "n must be a whole number, at least 1"
+        raise InputError(f"{need}; got {n!r}: pass the length of the series", argument="n")
     return int(n)
 
 
 def _distance(margin: Any) -> float:
     width = float(margin) if isinstance(margin, numbers.Real) and not isinstance(margin, bool) else float("nan")
     if not 0 <= width < float("inf"):
-        raise InputError(f"margin must be a finite number of samples, at least 0; got {margin!r}: 0 asks for hits")
+        need = "margin must be a finite number of samples, at least 0"
+        raise InputError(f"{need}; got {margin!r}: 0 asks for hits", argument="margin")
     return width

@@ -128,7 +128,7 @@ class ClassBalance(BaseEstimator):
             got = type(self.model).__name__
             if isinstance(self.model, type):
                 got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
-            raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}")
+            raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}", argument="model")
         mixed, weighted = not isinstance(self.model, KDEDifference), sample_weight is not None
         data = check_labelled(X, y, sample_weight, categories=mixed)
         counts = np.bincount(data.codes, minlength=len(data.classes))
@@ -137,13 +137,16 @@ class ClassBalance(BaseEstimator):
             what = f"{counts.min()} row{'s' * (not counts.min())} of positive weight" if weighted else "1 row"
             hint = ""
             if np.median(counts) < 2:
-                hint = f"; y holds {len(counts)} distinct values in {counts.sum()} rows: are they classes?"
-            raise InputError(f"class {label} has {what} in X; each class needs at least 2{hint}")
+                distinct = f"{len(counts)} distinct values in {counts.sum()} rows"
+                hint = f"; {messages.name_of('y')} holds {distinct}: are they classes?"
+            few = f"class {label} has {what} in {messages.name_of('X')}"
+            raise InputError(f"{few}; each class needs at least 2{hint}", argument="y")
         totals = np.bincount(data.codes, data.weights)
         heaviest = np.array([data.weights[data.codes == code].max() for code in range(len(totals))])
         if (alone := heaviest >= (1 - 1e-12) * totals).any():
             label = messages.shown(data.classes[alone.argmax()])
-            raise InputError(f"class {label} has all but 1e-12 of its sample_weight in one row; even them out")
+            text = f"class {label} has all but 1e-12 of its sample_weight in one row; even them out"
+            raise InputError(text, argument="sample_weight")
         own = None if self.model is None else self.model.random_state
         self.seed_ = parameters.seed(self.random_state if own is None else own)
         self._data, self._counts, self._shares = _thinned(data, self.seed_), counts, totals / totals.sum()
@@ -216,9 +219,10 @@ class ClassBalance(BaseEstimator):
     def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
         """The shares found, and the new rows as they were checked."""
         data = self._fitted()
-        source = source_of(X_new, "X_new")
-        table, extra, count = drawn(source, "X_new", self.seed_, _MOST_NEW, self.feature_names_)
-        left_out(extra, "X_new", notes)
+        name = messages.name_of("X_new")
+        source = source_of(X_new, name)
+        table, extra, count = drawn(source, name, self.seed_, _MOST_NEW, self.feature_names_)
+        left_out(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):
             notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
         new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)
@@ -334,10 +338,11 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
         if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
-            raise InputError(f"estimator must be a classifier object; got {messages.came(self.estimator)}")
+            got = messages.came(self.estimator)
+            raise InputError(f"estimator must be a classifier object; got {got}", argument="estimator")
         balance = ClassBalance() if self.balance is None else self.balance
         if not isinstance(balance, ClassBalance):
-            raise InputError(f"balance must be a ClassBalance object; got {messages.came(balance)}")
+            raise InputError(f"balance must be a ClassBalance object; got {messages.came(balance)}", argument="balance")
         fitted, found = clone(self.estimator), None
         if X_unlabeled is None:
             fitted.fit(X, y)
@@ -388,7 +393,6 @@ def _weight_name(estimator: Any) -> str:
         step, last = last.steps[-1]
         steps.append(step)
     if not has_fit_parameter(last, "sample_weight"):
-        raise InputError(
-            f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted; choose a classifier that does"
-        )
+        lacks = f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted"
+        raise InputError(f"{lacks}; choose a classifier that does", argument="estimator")
     return "__".join([*steps, "sample_weight"])

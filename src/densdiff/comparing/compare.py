@@ -21,7 +21,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, match_tables
-from densdiff.errors import InputError
+from densdiff.errors import InputError, plain
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
@@ -273,7 +273,7 @@ def compare(
     alpha = parameters.fraction(alpha, "alpha")
     min_effect = _effect(min_effect)
     parameters.whole(n_permutations, "n_permutations", 1)
-    names = _where(A, "A"), _where(B, "B")
+    names = _where(A, messages.name_of("A")), _where(B, messages.name_of("B"))
     seed = parameters.seed(random_state)
     both = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, seed))
     with messages.gathered() as texts:
@@ -294,12 +294,13 @@ def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[Any, Any]:
 
 
 def _where(table: Any, name: str) -> str:
-    return Path(table).name or name if isinstance(table, (str, PathLike)) else name
+    return messages.escaped(Path(table).name) or name if isinstance(table, (str, PathLike)) else name
 
 
 def _effect(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
-        raise InputError(f"min_effect must lie between 0 and 1, as the normalized distance; got {messages.came(value)}")
+        need = f"{messages.argument('min_effect')} must lie between 0 and 1, as the normalized distance"
+        raise InputError(f"{need}; got {messages.came(value)}", argument="min_effect")
     return float(value)
 
 
@@ -337,7 +338,7 @@ def _compared(both: MatchedTables, alpha: float, min_effect: float, permutations
         pairs=_pairs(both, joint, levels, chosen, alpha, seed),
         regions=_regions(both, *rows, levels, alpha, seed),
         missing=_missing(both, alpha),
-        left_out=list(both.left_out),
+        left_out=[(name, plain(why)) for name, why in both.left_out],
         alpha=alpha,
         min_effect=min_effect,
         sigma=distance.sigma,

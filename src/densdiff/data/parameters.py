@@ -10,45 +10,46 @@ import numpy.typing as npt
 
 from densdiff.data.table import absent
 from densdiff.errors import InputError
-from densdiff.messages import came, hinted, uneven
+from densdiff.messages import argument, came, hinted, uneven
 
 FloatArray = npt.NDArray[np.float64]
 
 
 def positive_grid(value: Any, name: str) -> FloatArray | None:
     """None for "cv", otherwise the positive numbers to use or to search, 1-D."""
-    need = f"{name} must be 'cv', a positive number or a 1-D sequence of them"
+    need = f"{argument(name)} must be 'cv', a positive number or a 1-D sequence of them"
     if isinstance(value, str):
         if value == "cv":
             return None
-        raise InputError(f"{need}; got {hinted(value, ('cv',))}")
+        raise InputError(f"{need}; got {hinted(value, ('cv',))}", argument=name)
     try:
         grid = np.asarray(value)
     except ValueError:
-        raise InputError(f"{need}; got {came(value)}: {uneven(value)}") from None
+        raise InputError(f"{need}; got {came(value)}: {uneven(value)}", argument=name) from None
     if grid.dtype.kind not in "iuf":
-        raise InputError(f"{need}; got {came(value)}")
+        raise InputError(f"{need}; got {came(value)}", argument=name)
     if grid.ndim > 1 or not grid.size:
-        raise InputError(f"{need}; got shape {grid.shape}")
+        raise InputError(f"{need}; got shape {grid.shape}", argument=name)
     found = np.array(grid, dtype=np.float64, ndmin=1)
     bad = np.flatnonzero(~((found > 0) & np.isfinite(found)))
     if bad.size:
         place = f" at position {bad[0]}" if grid.ndim else ""
-        raise InputError(f"{name} must be positive and finite; got {found[bad[0]]}{place}")
+        raise InputError(f"{argument(name)} must be positive and finite; got {found[bad[0]]}{place}", argument=name)
     return found
 
 
 def whole(value: Any, name: str, minimum: int) -> int:
     """A whole number of at least ``minimum``; floats and booleans are refused."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < minimum:
-        raise InputError(f"{name} must be a whole number, at least {minimum}; got {came(value)}")
+        need = f"{argument(name)} must be a whole number, at least {minimum}"
+        raise InputError(f"{need}; got {came(value)}", argument=name)
     return int(value)
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False, and nothing that merely counts as one of them."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{name} must be True or False; got {came(value)}")
+        raise InputError(f"{argument(name)} must be True or False; got {came(value)}", argument=name)
     return bool(value)
 
 
@@ -57,14 +58,16 @@ def fraction(value: Any, name: str) -> float:
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     if not 0 < number < 1:
         hint = f" (did you mean {number / 100:g}?)" if 1 < number < 100 else ""
-        raise InputError(f"{name} must lie strictly between 0 and 1; got {came(value)}{hint}")
+        need = f"{argument(name)} must lie strictly between 0 and 1"
+        raise InputError(f"{need}; got {came(value)}{hint}", argument=name)
     return number
 
 
 def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
     """One of ``options``; a typo is answered with the nearest one."""
     if not isinstance(value, str) or value not in options:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, options))}; got {hinted(value, options)}")
+        need = f"{argument(name)} must be one of {', '.join(map(repr, options))}"
+        raise InputError(f"{need}; got {hinted(value, options)}", argument=name)
     return str(value)
 
 
@@ -78,8 +81,8 @@ def seed(random_state: Any) -> int:
         return int(random_state.randint(2**32, dtype=np.uint64))
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return whole(random_state, "random_state", 0)
-    got = came(random_state)
-    raise InputError(f"random_state must be None, a whole number from 0 or a NumPy generator; got {got}")
+    need = f"{argument('random_state')} must be None, a whole number from 0 or a NumPy generator"
+    raise InputError(f"{need}; got {came(random_state)}", argument="random_state")
 
 
 def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
@@ -92,9 +95,10 @@ def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
         kind = f"{', '.join(first)} or {last}" if first else last
         wanted, fits = f"be an {kind} object", isinstance(value, need)
     if isinstance(value, type):
-        raise InputError(f"model must be an {kind} object; got the class {value.__name__}, pass {value.__name__}()")
+        got = f"the class {value.__name__}, pass {value.__name__}()"
+        raise InputError(f"model must be an {kind} object; got {got}", argument="model")
     if not fits:
-        raise InputError(f"model must {wanted}; got {came(value)}")
+        raise InputError(f"model must {wanted}; got {came(value)}", argument="model")
     return value
 
 
@@ -109,12 +113,12 @@ def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels, missing = labels[:, 0], np.broadcast_to(missing, labels.shape)[:, 0]
     if labels.ndim != 1:
-        raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}")
+        raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}", argument=name)
     if labels.dtype.kind in "fcOmM":
         missing = missing | np.array([absent(label) for label in labels], dtype=bool)
     if np.any(missing):
-        count = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}"
-        raise InputError(f"{name} has {count}, first at row {missing.argmax()}; drop those rows")
+        count, row = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}", int(missing.argmax())
+        raise InputError(f"{name} has {count}, first at row {row}; drop those rows", argument=name, row=row)
     kinds = {"text" if isinstance(label, (str, bytes)) else "" for label in labels} if labels.dtype == object else set()
     try:
         if len(kinds) > 1:
@@ -123,7 +127,8 @@ def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np
             labels = np.array(labels.tolist())
         classes, codes = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError):
-        raise InputError(f"{name} must hold labels of one kind, all numbers or all strings") from None
+        need = f"{name} must hold labels of one kind, all numbers or all strings"
+        raise InputError(need, argument=name) from None
     return classes, np.asarray(codes, dtype=np.intp)
 
 
@@ -131,10 +136,10 @@ def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
     """Group numbers 0, 1, .. of the pooled rows, (n + m,), from labels of any kind."""
     _, groups = label_codes(value, "blocks")
     if len(groups) != n + m:
-        raise InputError(
-            f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y; got {len(groups)} labels"
-        )
+        need = f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y"
+        raise InputError(f"{need}; got {len(groups)} labels", argument="blocks")
     of_x = np.bincount(groups, np.arange(n + m) < n)
     if ((of_x == 0) | (of_x == np.bincount(groups))).all():
-        raise InputError("no block holds rows of both X and Y, so nothing could be exchanged")
+        text = "no block holds rows of both X and Y, so nothing could be exchanged"
+        raise InputError(text, argument="blocks")
     return groups

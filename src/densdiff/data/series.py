@@ -14,7 +14,7 @@ from densdiff.data.floats import floats
 from densdiff.data.parameters import whole
 from densdiff.data.table import Column, Table, absent, table_of
 from densdiff.errors import InputError
-from densdiff.messages import came, hinted, listed, shown, warn
+from densdiff.messages import argument, came, hinted, listed, name_of, shown, warn
 
 FloatArray = npt.NDArray[np.float64]
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -44,7 +44,8 @@ def check_series(data: Any, time: Any = None) -> Series:
     ((3, 2), 0.5)
     """
     notes: list[str] = []
-    table = table_of(data, "series")
+    name = name_of("series")
+    table = table_of(data, name)
     clock = None
     if isinstance(time, str):
         place = _place(table, time)
@@ -57,14 +58,14 @@ def check_series(data: Any, time: Any = None) -> Series:
     names = table.names or tuple(f"x{j}" for j in range(len(table.columns)))
     rows = floats(table, names, notes)
     if not len(rows):
-        raise InputError("series has 0 samples; at least 1 is needed")
+        raise InputError(f"{name} has 0 samples; at least 1 is needed", argument="series")
     if clock is not None and len(clock.values) != len(rows):
         swapped = "; are its rows and columns swapped?" if len(clock.values) == len(names) > len(rows) else ""
-        count = f"{_counted(len(clock.values), 'value')}, but series has {_counted(len(rows), 'sample')}"
-        raise InputError(f"time has {count}{swapped}")
+        count = f"{_counted(len(clock.values), 'value')}, but {name} has {_counted(len(rows), 'sample')}"
+        raise InputError(f"time has {count}{swapped}", argument="time")
     if len(names) > _WIDE * len(rows) and len(rows) < _FEW:
         shape = f"{_counted(len(rows), 'row')} and {len(names)} columns"
-        warn(f"series has {shape}, each row a sample; if rows and columns are swapped, transpose it", notes)
+        warn(f"{name} has {shape}, each row a sample; if rows and columns are swapped, transpose it", notes)
     if clock is None:
         return Series(rows, names, None, None, tuple(notes))
     return Series(rows, names, times, _step(clock, times, notes), tuple(notes))
@@ -76,11 +77,14 @@ def _counted(count: int, what: str) -> str:
 
 def _place(table: Table, name: str) -> int:
     if not table.names:
-        raise InputError(f"time={shown(name)} names a column, but series has none with names; pass an array of times")
+        none = f"{table.where} has none with names; pass an array of times"
+        raise InputError(f"time={shown(name)} names a column, but {none}", argument="time")
     if name not in table.names:
-        raise InputError(f"time must be a column of series ({listed(table.names)}); got {hinted(name, table.names)}")
+        need = f"{argument('time')} must be a column of {table.where} ({listed(table.names)})"
+        raise InputError(f"{need}; got {hinted(name, table.names)}", argument="time")
     if len(table.names) == 1:
-        raise InputError(f"series has no column but {shown(name)}, which is its time; at least one of data is needed")
+        text = f"{table.where} has no column but {shown(name)}, which is its time; at least one of data is needed"
+        raise InputError(text, column=name)
     return table.names.index(name)
 
 
@@ -92,10 +96,11 @@ def _own_clock(time: Any, table: Table) -> Column:
         meant = f" (did you mean {str(time)!r}?)" if str(time) in names else ""
         columns = f"the name of a column ({listed(names)}) or an" if names else "an"
         need = f"{columns} array with one value for each of the {_counted(table.shape[0], 'sample')}"
-        raise InputError(f"time must be {need}; got {came(time)}{meant}")
+        raise InputError(f"{argument('time')} must be {need}; got {came(time)}{meant}", argument="time")
     found = table_of(time, "time")
     if len(found.columns) != 1:
-        raise InputError(f"time has shape {found.shape}; pass the name of a column or one value for each sample")
+        cure = "pass the name of a column or one value for each sample"
+        raise InputError(f"time has shape {found.shape}; {cure}", argument="time")
     return found.columns[0]
 
 
@@ -122,9 +127,8 @@ def _step(clock: Column, times: npt.NDArray[Any], notes: list[str]) -> float:
     ticks, tick, rounding = _ticks(clock, notes)  # (T,)
     if (back := np.flatnonzero(ticks[1:] < ticks[:-1])).size:
         row = int(back[0]) + 1
-        raise InputError(
-            f"time goes back at row {row}, from {shown(times[row - 1])} to {shown(times[row])}; sort first"
-        )
+        ends = f"from {shown(times[row - 1])} to {shown(times[row])}"
+        raise InputError(f"time goes back at row {row}, {ends}; sort first", argument="time", row=row)
     steps = (ticks[1:] - ticks[:-1]).astype(np.float64) * tick
     if not steps.size:
         return 0.0
@@ -152,7 +156,8 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
     if clock.kind == "dates or durations":
         values, tick = _counts(values)
     elif clock.kind != "numbers":
-        raise InputError(f"time holds {clock.kind}, first {shown(values[clock.row])}; pass numbers or dates")
+        held = f"{clock.kind}, first {shown(values[clock.row])}"
+        raise InputError(f"time holds {held}; pass numbers or dates", argument="time", row=clock.row)
     elif values.dtype.kind == "f":
         _refuse_any(np.isnan(values), "missing")
         _refuse_any(np.isinf(values), "infinite")
@@ -171,7 +176,8 @@ def _counts(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
     _refuse_any(np.isnat(values), "missing")
     unit, many = np.datetime_data(values.dtype)
     if unit == "generic":
-        raise InputError("time holds durations without a unit; give them one, as in time.astype('m8[s]')")
+        cure = "give them one, as in time.astype('m8[s]')"
+        raise InputError(f"time holds durations without a unit; {cure}", argument="time")
     if unit in ("Y", "M", "W"):  # of no fixed length, or not known to NumPy as seconds
         values, unit, many = values.astype(f"{values.dtype.kind}8[s]"), "s", 1
     seconds = {"D": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "ps": 1e-12}
@@ -184,9 +190,11 @@ def _from_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     kinds = [_kind(value) for value in values]
     first = next(kind for kind in kinds if kind)
     if (row := next((i for i, kind in enumerate(kinds) if kind not in ("", first)), None)) is not None:
-        raise InputError(f"time mixes {first} and {kinds[row]}, first {shown(values[row])} at row {row}; pass one kind")
+        mixed = f"{first} and {kinds[row]}, first {shown(values[row])} at row {row}"
+        raise InputError(f"time mixes {mixed}; pass one kind", argument="time", row=row)
     if first not in ("dates", "dates with a zone", "durations"):
-        raise InputError(f"time holds {first}, first {shown(values[kinds.index(first)])}; pass dates or durations")
+        held = f"{first}, first {shown(values[kinds.index(first)])}"
+        raise InputError(f"time holds {held}; pass dates or durations", argument="time", row=kinds.index(first))
     nothing = np.timedelta64("NaT") if first == "durations" else np.datetime64("NaT")
     return np.array([_plain(value) if kind else nothing for value, kind in zip(values, kinds, strict=True)])
 
@@ -216,33 +224,34 @@ def _plain(value: Any) -> Any:
 
 def _refuse_any(bad: npt.NDArray[np.bool_], what: str) -> None:
     if count := int(bad.sum()):
-        first = "at" if count == 1 else "first at"
-        raise InputError(f"time has {_counted(count, f'{what} value')}, {first} row {bad.argmax()}; correct it first")
+        first, row = "at" if count == 1 else "first at", int(bad.argmax())
+        found = f"{_counted(count, f'{what} value')}, {first} row {row}"
+        raise InputError(f"time has {found}; correct it first", argument="time", row=row)
 
 
 def check_window(value: Any, step: float | None) -> int | None:
     """Samples in a window: None for "auto", a whole number, or a duration such as "4s" when there is a clock."""
-    need = "window must be 'auto', a whole number of samples (2 or more) or a duration such as '4s'"
+    need = f"{argument('window')} must be 'auto', a whole number of samples (2 or more) or a duration such as '4s'"
     if isinstance(value, str):
         if value == "auto":
             return None
         found = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", value)
         if not found or found[2] not in _UNITS:
-            raise InputError(f"{need}, units {', '.join(_UNITS)}; got {hinted(value, ('auto',))}")
+            units = f"units {', '.join(_UNITS)}"
+            raise InputError(f"{need}, {units}; got {hinted(value, ('auto',))}", argument="window")
         if not step:
-            raise InputError(
-                f"window={shown(value)} is a duration, but there is no time that runs; pass time= or samples"
-            )
+            cure = f"pass {argument('time', ...)} or samples"
+            lacks = "is a duration, but there is no time that runs"
+            raise InputError(f"{argument('window', value)} {lacks}; {cure}", argument="window")
         try:
             samples = round(float(found[1]) * _UNITS[found[2]] / step)
         except (ValueError, OverflowError):
-            raise InputError(f"{need}; got {came(value)}") from None
+            raise InputError(f"{need}; got {came(value)}", argument="window") from None
         if samples < 2:
             held = f"{_counted(samples, 'sample')} at a step of {step:g} s"
-            raise InputError(
-                f"window={shown(value)} holds {held}; at least 2 are needed (times that are numbers count as seconds)"
-            )
+            need = "at least 2 are needed (times that are numbers count as seconds)"
+            raise InputError(f"{argument('window', value)} holds {held}; {need}", argument="window")
         return samples
     if not isinstance(value, numbers.Real):
-        raise InputError(f"{need}; got {came(value)}")
+        raise InputError(f"{need}; got {came(value)}", argument="window")
     return whole(value, "window", 2)

@@ -71,7 +71,9 @@ def table_of(data: Any, where: str) -> Table:
         raw = getattr(data, "column_names", None) or data.columns
     names = tuple(map(str, raw))
     if twice := [name for name, count in Counter(names).items() if count > 1]:
-        raise InputError(f"{where} has more than one column named {listed(twice)}; rename or drop the others")
+        raise InputError(
+            f"{where} has more than one column named {listed(twice)}; rename or drop the others", column=twice[0]
+        )
     if isinstance(frame, nw.LazyFrame) or type(data).__module__.startswith("dask."):
         raise InputError(f"{where} is lazy ({type(data).__name__}); collect it first (in Dask: compute)")
     if isinstance(frame, nw.Series):
@@ -105,12 +107,12 @@ def _by_columns(rows: Sequence[Any], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for i, row in enumerate(rows):
         if (named := _fields(row)) is None:
-            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}")
+            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}", row=i)
         for name, value in named.items():
             found.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
         if len(texts := Counter(map(str, named))) < len(named):
             twice = [name for name, count in texts.items() if count > 1]
-            raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}")
+            raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}", column=twice[0], row=i)
     return found
 
 
@@ -122,13 +124,13 @@ def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
             values = np.fromiter(values, dtype=object, count=len(values))  # one column of mappings, not many columns
         part = table_of(values, f"column {shown(name)} of {where}")
         if len(part.shape) != 1:
-            raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed")
+            raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed", column=name)
         boolean = part.columns[0].values.dtype == bool or _truths(values)
         columns.append(replace(part.columns[0], kind="booleans") if boolean else part.columns[0])
     lengths = [len(column.values) for column in columns]
     if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
         first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
-        raise InputError(f"columns of {where} differ in length: {first}")
+        raise InputError(f"columns of {where} differ in length: {first}", column=odd[0])
     if len(set(names)) < len(names):
         raise InputError(f"{where} has two keys that read alike: {listed(names)}")
     return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)

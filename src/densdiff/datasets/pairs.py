@@ -45,7 +45,7 @@ class Mixture:
             shapes = f"{w.shape}, {mu.shape}, {v.shape}"
             raise InputError(f"weights, means, variances have shapes {shapes}; need (k,), (k, d), (k,)")
         if not (np.all(w > 0) and math.isclose(w.sum(), 1.0, abs_tol=1e-9)):
-            raise InputError(f"weights are {w.tolist()}; they must be positive with sum 1")
+            raise InputError(f"weights are {w.tolist()}; they must be positive with sum 1", argument="weights")
         if not (np.all(v > 0) and np.all(np.isfinite(v)) and np.all(np.isfinite(mu))):
             raise InputError("means must be finite, and variances positive and finite")
         self.weights: FloatArray = w / w.sum()  # (k,)
@@ -62,7 +62,7 @@ class Mixture:
         rows = np.asarray(points, dtype=np.float64)
         rows = rows[:, np.newaxis] if rows.ndim == 1 else rows
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
-            raise InputError(f"points have shape {np.shape(points)}; need (k, {self.dimension})")
+            raise InputError(f"points have shape {np.shape(points)}; need (k, {self.dimension})", argument="points")
         logs = [
             math.log(weight)
             - 0.5 * self.dimension * math.log(2 * math.pi * variance)
@@ -168,7 +168,7 @@ def gaussian_shift(
     ((80, 3), 1.0881)
     """
     if not (isinstance(d, int | np.integer) and d >= 1):
-        raise InputError(f"d is {d!r}; it must be an integer of at least 1")
+        raise InputError(f"d is {d!r}; it must be an integer of at least 1", argument="d")
     shift = np.zeros((1, d))
     shift[0, 0] = mu
     variance = [1 / (4 * math.pi)]
@@ -206,7 +206,7 @@ def outlier_mixture(
     (0.0141, 4.767)
     """
     if not 0 <= eta <= 1:
-        raise InputError(f"eta is {eta!r}; it must lie in [0, 1]")
+        raise InputError(f"eta is {eta!r}; it must lie in [0, 1]", argument="eta")
     parts = [(1 - eta, 0.0, 1.0), (eta, mu, 1 / 16)]
     weights, means, variances = zip(*(part for part in parts if part[0] > 0), strict=True)
     p = Mixture(weights, means, variances)

@@ -128,27 +128,30 @@ _BASE_FREQUENCY = 0.05
 def _check_series(size: Any, length: Any, d: Any, phi: Any, df: Any) -> None:
     for name, value in (("length", length), ("d", d)):
         if not (isinstance(value, int | np.integer) and value >= 1):
-            raise InputError(f"{name} is {value!r}; it must be an integer of at least 1")
+            raise InputError(f"{name} is {value!r}; it must be an integer of at least 1", argument=name)
     if not 0 < size < math.inf:
-        raise InputError(f"size is {size!r}; it must be positive and finite (changes=0 makes a series without change)")
+        need = "it must be positive and finite (changes=0 makes a series without change)"
+        raise InputError(f"size is {size!r}; {need}", argument="size")
     if not -1 < phi < 1:
-        raise InputError(f"phi is {phi!r}; it must lie strictly between -1 and 1")
+        raise InputError(f"phi is {phi!r}; it must lie strictly between -1 and 1", argument="phi")
     if df is not None and not 2 < df < math.inf:
-        raise InputError(f"df is {df!r}; it must be more than 2, or None for normal noise")
+        raise InputError(f"df is {df!r}; it must be more than 2, or None for normal noise", argument="df")
 
 
 def _places(changes: Any, length: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """The changes asked for, drawn if only their number is given."""
     given = np.asarray(changes)
     if given.size and given.dtype.kind not in "iu":
-        raise InputError(f"changes is {changes!r}; need a whole number, or a list of indices")
+        raise InputError(f"changes is {changes!r}; need a whole number, or a list of indices", argument="changes")
     if given.ndim == 1:
         cuts = given.astype(np.int64)
         if cuts.size and not (cuts[0] > 0 and cuts[-1] < length and np.all(np.diff(cuts) > 0)):
-            raise InputError(f"changes are {changes!r}; they must increase strictly between 0 and length = {length}")
+            need = f"they must increase strictly between 0 and length = {length}"
+            raise InputError(f"changes are {changes!r}; {need}", argument="changes")
         return cuts
     if given.ndim > 1 or not 0 <= given < length:
-        raise InputError(f"changes is {changes!r}; need a number from 0 to length - 1 = {length - 1}, or a 1-D list")
+        need = f"a number from 0 to length - 1 = {length - 1}, or a 1-D list"
+        raise InputError(f"changes is {changes!r}; need {need}", argument="changes")
     k = int(given)
     shortest = max(1, length // (4 * (k + 1)))
     spare = np.sort(rng.integers(length - (k + 1) * shortest, size=k, endpoint=True))
@@ -159,11 +162,13 @@ def _kinds(kind: Any, k: int, d: int) -> tuple[str, ...]:
     kinds = (kind,) * k if isinstance(kind, str) else tuple(kind)
     unknown = [name for name in (kind, *kinds) if isinstance(name, str) and name not in _CHANGE_KINDS]
     if unknown or not all(isinstance(name, str) for name in kinds):
-        raise InputError(f"kind is {kind!r}; each must be one of {', '.join(_CHANGE_KINDS)}")
+        raise InputError(f"kind is {kind!r}; each must be one of {', '.join(_CHANGE_KINDS)}", argument="kind")
     if len(kinds) != k:
-        raise InputError(f"kind has {len(kinds)} entries for {k} changes; need one kind, or one for each")
+        count = f"{len(kinds)} entries for {k} changes"
+        raise InputError(f"kind has {count}; need one kind, or one for each", argument="kind")
     if d == 1 and "correlation" in kinds:
-        raise InputError("kind has 'correlation' and d is 1; d must be at least 2 for columns to correlate")
+        text = "kind has 'correlation' and d is 1; d must be at least 2 for columns to correlate"
+        raise InputError(text, argument="kind")
     return kinds
 
 

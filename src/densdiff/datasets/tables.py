@@ -118,11 +118,13 @@ def mixed_tables(
     """
     n, m = rows_asked(n, m)
     if not math.isfinite(shift):
-        raise InputError(f"shift is {shift!r}; it must be finite")
+        raise InputError(f"shift is {shift!r}; it must be finite", argument="shift")
     if share is not None and not 0 <= share <= 1:
-        raise InputError(f"share is {share!r}; it must lie in [0, 1], or be None for the share in A")
+        need = "it must lie in [0, 1], or be None for the share in A"
+        raise InputError(f"share is {share!r}; {need}", argument="share")
     if not -1 < correlation < 1:
-        raise InputError(f"correlation is {correlation!r}; it must lie strictly between -1 and 1")
+        need = "it must lie strictly between -1 and 1"
+        raise InputError(f"correlation is {correlation!r}; {need}", argument="correlation")
     share = _SHARE_A if share is None else float(share)
     rng = generator(random_state)
     a, b = _customers(n, _SHARE_A, 0.0, rng), _customers(m, share, correlation, rng)

@@ -150,26 +150,29 @@ class LSDD(BaseEstimator):
         parameters.whole(self.n_centers, "n_centers", 1)
         parameters.flag(self.standardize, "standardize")
         if lams is not None and not (_LAM_RANGE[0] <= lams.min() and lams.max() <= _LAM_RANGE[1]):
-            raise InputError(
-                f"lam must lie between {_LAM_RANGE[0]:g} and {_LAM_RANGE[1]:g}; got {lams.min():g} to {lams.max():g}"
-            )
+            need = f"lam must lie between {_LAM_RANGE[0]:g} and {_LAM_RANGE[1]:g}"
+            raise InputError(f"{need}; got {lams.min():g} to {lams.max():g}", argument="lam")
         parameters.choice(self.solver, "solver", _SOLVERS)
         if self.solver == "auto" and self.centers is None and lams is not None:
             raise InputError(
-                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'"
+                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'",
+                argument="solver",
             )
         if self.centers is not None and self.solver not in ("auto", "centers"):
-            raise InputError(f"centers were given, but solver={self.solver!r} has none; use solver='centers'")
+            text = f"centers were given, but solver={self.solver!r} has none; use solver='centers'"
+            raise InputError(text, argument="solver")
         return sigmas, lams
 
     def check_columns(self, d: int, categories: bool) -> None:
         """Refuse a solver that cannot have these columns."""
         if categories and self.solver not in ("auto", "centers"):
-            raise InputError(f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'")
+            text = f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'"
+            raise InputError(text, argument="solver")
         if self.solver == "spectral" and d > MOST_COLUMNS:
             raise InputError(
                 f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are {d}; "
-                "use solver='pairs' or 'auto'"
+                "use solver='pairs' or 'auto'",
+                argument="solver",
             )
 
     def fit_pair(self, pair: Pair, seed: int | None = None) -> Self:
@@ -242,7 +245,7 @@ class LSDD(BaseEstimator):
     def _resolve_solver(self) -> str:
         self.check_columns(self._data.x.rows.shape[1], len(self._data.levels) > 0)
         if self.solver == "pairs" and not self._data.all_at_once:
-            raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'")
+            raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'", argument="solver")
         if self.solver != "auto":
             return self.solver
         if self.centers is not None or len(self._data.levels):

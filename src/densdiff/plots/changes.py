@@ -196,7 +196,7 @@ def _set_ticks(ax: Axes, clock: _Clock) -> None:
 
 def _given_pair(axes: Any) -> Any:
     if not hasattr(axes, "__len__") or len(axes) != 2:
-        raise InputError("axes must be two matplotlib Axes, for the series and for the score")
+        raise InputError("axes must be two matplotlib Axes, for the series and for the score", argument="axes")
     return axes
 
 

@@ -30,7 +30,7 @@ def plot_comparison(result: Any, ax: Any = None) -> Any:
     >>> ax = dd.plots.plot_comparison(found)
     """
     if not hasattr(result, "columns") or not hasattr(result, "distance"):
-        raise InputError(f"plot_comparison draws what compare returns; got {type(result).__name__}")
+        raise InputError(f"plot_comparison draws what compare returns; got {type(result).__name__}", argument="result")
     shown = result.columns[:_MOST]
     ax = new_figure(6.4, 1.3 + 0.28 * len(shown)).subplots() if ax is None else ax
     places = np.arange(len(shown))

@@ -117,9 +117,10 @@ def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[
 def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
     rows, d = check_points(points, names), len(names)
     if len(rows) < d + 1:
-        raise InputError(f"points have {len(rows)} rows; need more than {d}")
+        raise InputError(f"points have {len(rows)} rows; need more than {d}", argument="points")
     if np.linalg.matrix_rank(rows - rows.mean(axis=0)) < d:
-        raise InputError("points all lie at one place or on one line; spread them over the range to draw")
+        text = "points all lie at one place or on one line; spread them over the range to draw"
+        raise InputError(text, argument="points")
     return rows
 
 

@@ -163,11 +163,13 @@ def detect_changes(
     wanted = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
     estimator = checked(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
     if tuning == "window" and not isinstance(estimator, LSDD):
-        raise InputError(f"tuning='window' is for LSDD; {type(estimator).__name__} has one width for the series")
+        other = f"{type(estimator).__name__} has one width for the series"
+        raise InputError(f"tuning='window' is for LSDD; {other}", argument="tuning")
     own = estimator.random_state
     seed = parameters.seed(random_state if own is None else own)
     asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
-    return _in_stretches(source_of(series, "series", partial(table_of, where="series")), asked)
+    name = messages.name_of("series")
+    return _in_stretches(source_of(series, name, partial(table_of, where=name)), asked)
 
 
 @dataclass(frozen=True)
@@ -189,8 +191,9 @@ class _Asked:
         given, length = check_window(self.window, data.step), len(data.rows)
         plan = Plan.of(length, given or _auto_window(data.rows, length), self.lag, self.alpha, self.seed)
         if given is not None and 2 * given + plan.lag > length:
-            sides = f"window={self.window!r} takes {given} samples on each side"
-            raise InputError(f"{sides}, but series has only {length} in all")
+            sides = f"{messages.argument('window', self.window)} takes {given} samples on each side"
+            few = f"{messages.name_of('series')} has only {length} in all"
+            raise InputError(f"{sides}, but {few}", argument="window")
         search = _Search(data, plan, self.model, self.tuning, self.wanted)
         if plan.lag < self.lag:
             cut = f"lag cut from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
@@ -206,21 +209,23 @@ def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
     """
     if source.rows_at_once == source.rows:
         return asked.of(source.head())
-    total, width = counted(source), len(reading(source.head(), "series").names)
+    name = source.where
+    total, width = counted(source), len(reading(source.head(), name).names)
     most = most_rows(width)
     if total <= most:
-        return asked.of(next(stretches(source, "series", max(total, 1), 0))[1])
+        return asked.of(next(stretches(source, name, max(total, 1), 0))[1])
     if asked.wanted is not None or not (asked.time is None or isinstance(asked.time, str)):
-        what = "n_changes" if asked.wanted is not None else "time as an array"
-        raise InputError(f"{what} is for series that fit in memory, here {most} of {total} samples; leave it out")
-    head = check_series(next(stretches(source, "series", most, 0))[1], asked.time)
+        what, which = ("n_changes",) * 2 if asked.wanted is not None else ("time as an array", "time")
+        fit = f"series that fit in memory, here {most} of {total} samples"
+        raise InputError(f"{what} is for {fit}; leave it out", argument=which)
+    head = check_series(next(stretches(source, name, most, 0))[1], asked.time)
     window = check_window(asked.window, head.step) or _auto_window(head.rows, total)
     if (overlap := 8 * window + asked.lag) > most // 2:
-        cure = f"take a window of at most {most // 20}, or raise sklearn.set_config(working_memory=...)"
-        raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}")
+        cure = f"take a window of at most {most // 20}, or raise {messages.memory_limit('...')}"
+        raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}", argument="window")
     count = -(-(total - overlap) // (most - overlap))
     each = replace(asked, window=window, alpha=asked.alpha / count)
-    parts = [(start, each.of(part)) for start, part in stretches(source, "series", most, overlap)]
+    parts = [(start, each.of(part)) for start, part in stretches(source, name, most, overlap)]
     return _joined(parts, asked.alpha, overlap)
 
 

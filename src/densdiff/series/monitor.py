@@ -121,23 +121,27 @@ class ChangeMonitor:
         usual = LSDD(solver="centers", n_centers=CENTERS)
         chosen: LSDD = parameters.estimator(usual if model is None else model, (LSDD,))
         if chosen.centers is not None:
-            raise InputError("model must not have centers of its own: a monitor takes rows of its reference")
+            text = "model must not have centers of its own: a monitor takes rows of its reference"
+            raise InputError(text, argument="model")
         self._settings = settings_of(chosen)
         self.seed_ = parameters.seed(random_state if chosen.random_state is None else chosen.random_state)
         self._learn(reference)
 
     @on_one_thread
     def _learn(self, reference: Any) -> None:
-        rows, names, notes = check_sample(reference, "reference")
+        name = messages.name_of("reference")
+        rows, names, notes = check_sample(reference, name)
         if len(rows) < 2 * self.window:
-            raise InputError(f"reference has {len(rows)} rows; at least two windows of {self.window} are needed")
+            need = f"at least two windows of {self.window} are needed"
+            raise InputError(f"{name} has {len(rows)} rows; {need}", argument="reference")
         varies = rows.max(axis=0) > rows.min(axis=0)  # a difference of the two may overflow
         if not varies.any():
-            raise InputError("reference holds one and the same row again and again: no change could be measured")
+            text = f"{name} holds one and the same row again and again: no change could be measured"
+            raise InputError(text, argument="reference")
         if len(rows) < _ENOUGH * self.window:
-            few = f"reference has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
+            few = f"{name} has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
             messages.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
-        if still := [name for name, moves in zip(names, varies, strict=True) if not moves]:
+        if still := [column for column, moves in zip(names, varies, strict=True) if not moves]:
             what = "constant in the reference, so what it does in the stream is not seen"
             messages.warn(f"{what}: {messages.listed(still)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
@@ -188,7 +192,8 @@ class ChangeMonitor:
         try:
             rows = check_points(X, self.names_, "X")
         except InputError as error:
-            raise InputError(f"{error}; row 0 would be row {self.n_seen_} of the stream, which is as it was") from None
+            place = f"row 0 would be row {self.n_seen_} of the stream, which is as it was"
+            raise error.reworded(f"{error.marked}; {place}") from None
         return [step for first in range(0, len(rows), _ROWS) for step in self._pushed(rows[first : first + _ROWS])]
 
     def reset(self, reference: Any = None) -> "ChangeMonitor":
@@ -230,25 +235,29 @@ class ChangeMonitor:
                     if math.isfinite(found.sum()) or np.isfinite(found).all():  # a sum is quick, but may overflow
                         return found
                     j = int(np.flatnonzero(~np.isfinite(found[0]))[0])
-                    raise InputError(f"column {messages.shown(self.names_[j])} is {found[0, j]}")
+                    name = self.names_[j]
+                    raise InputError(f"column {messages.shown(name)} is {found[0, j]}", column=name)
                 x = row.reshape(1, 1) if row.ndim == 0 else x
             if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) and np.ndim(x) == 1 and d > 1:
                 x = [list(x)]
             found = check_points(x, self.names_, "x")
             if len(found) != 1:
-                raise InputError(f"x has {len(found)} rows; update takes one, update_many takes many")
+                raise InputError(f"x has {len(found)} rows; update takes one, update_many takes many", argument="x")
             return found
         except (ValueError, TypeError) as error:  # InputError is a ValueError; NumPy refuses lists of lists with others
-            raise InputError(f"row {self.n_seen_} of the stream was refused and changed nothing: {error}") from None
+            text = f"row {self.n_seen_} of the stream was refused and changed nothing: {error}"
+            column = error.column if isinstance(error, InputError) else None
+            raise InputError(text, argument="x", column=column, row=self.n_seen_) from None
 
     def _by_name(self, x: Mapping[Any, Any]) -> list[Any]:
         named = {str(name): value for name, value in x.items()}
         if lacking := [name for name in self.names_ if name not in named]:
             has = f"it has {', '.join(map(messages.shown, list(named)[:10]))}" if named else "it is empty"
-            raise InputError(f"x lacks {', '.join(map(messages.shown, lacking[:10]))}; {has}")
+            text = f"x lacks {', '.join(map(messages.shown, lacking[:10]))}; {has}"
+            raise InputError(text, argument="x", column=lacking[0])
         if len(named) < len(x):
             twice = sorted({text for text in map(str, x) if list(map(str, x)).count(text) > 1})
-            raise InputError(f"x has two keys that read {messages.listed(twice)}")
+            raise InputError(f"x has two keys that read {messages.listed(twice)}", argument="x", column=twice[0])
         return [named[name] for name in self.names_]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -297,8 +306,8 @@ def _inexact(value: Any) -> bool:
 
 def _as_row(x: Any) -> npt.NDArray[Any]:
     if np.ma.is_masked(x):
-        raise InputError("a masked value is missing")
+        raise InputError("a masked value is missing", argument="x")
     try:
         return np.asarray(x)
     except ValueError:
-        raise InputError("x holds a list where a number is needed") from None
+        raise InputError("x holds a list where a number is needed", argument="x") from None

@@ -80,16 +80,18 @@ class MonitorState:
                     arrays = {name: store[name] for name in store.files}
             return cls._of(arrays)
         except FileNotFoundError:
-            raise InputError(f"there is no file {shown}") from None
+            raise InputError(f"there is no file {shown}", file=str(path)) from None
         except IsADirectoryError:
-            raise InputError(f"{shown} is no saved monitor: it is a directory") from None
+            raise InputError(f"{shown} is no saved monitor: it is a directory", file=str(path)) from None
         except PermissionError:
-            raise InputError(f"{shown} cannot be read: permission denied") from None
+            raise InputError(f"{shown} cannot be read: permission denied", file=str(path)) from None
+        except _TooLarge as error:
+            raise InputError(f"{shown} is no saved monitor: {error.marked}", file=str(path)) from None
         except Exception as error:  # a damaged file fails in more ways than can be listed
             why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
             why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
-            why = "".join(c if c.isprintable() else repr(c)[1:-1] for c in why[:_WORDS])  # some of it is the file's
-            raise InputError(f"{shown} is no saved monitor: {why}") from None
+            why = messages.escaped(why[:_WORDS])  # some of it is the file's
+            raise InputError(f"{shown} is no saved monitor: {why}", file=str(path)) from None
 
     @classmethod
     def _of(cls, arrays: dict[str, Any]) -> "MonitorState":
@@ -120,16 +122,17 @@ class MonitorState:
 
 def _check_path(path: Any) -> None:
     if not files.is_path(path):
-        raise InputError(f"path must name a file; got {messages.came(path)}")
+        raise InputError(f"path must name a file; got {messages.came(path)}", argument="path")
 
 
 def checked_run_length(value: Any, window: int) -> float:
+    name = messages.argument("run_length")
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not value > window:
-        raise InputError(
-            f"run_length must be a number of rows above the window of {window}; got {messages.shown(value)}"
-        )
+        need = f"{name} must be a number of rows above the window of {window}"
+        raise InputError(f"{need}; got {messages.shown(value)}", argument="run_length")
     if value > _LONGEST:
-        raise InputError(f"run_length must be at most {_LONGEST:g} rows; got {messages.shown(value)}")
+        need = f"{name} must be at most {_LONGEST:g} rows"
+        raise InputError(f"{need}; got {messages.shown(value)}", argument="run_length")
     return float(value)
 
 
@@ -150,13 +153,17 @@ def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: "cv" if value is None else value for name, value in settings.items()}
 
 
+class _TooLarge(InputError):
+    """What a file would take in memory; nothing of its text is the file's."""
+
+
 def _refuse_large(needed: int) -> None:
     """A small file may unpack to a large one."""
     allowed = get_config()["working_memory"]  # MiB
     if needed > allowed * 2**20:
         needed = math.ceil(needed / 2**20)
-        cure = f"raise it by sklearn.set_config(working_memory={needed}) if the file is yours"
-        raise InputError(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
+        cure = f"raise it by {messages.memory_limit(needed)} if the file is yours"
+        raise _TooLarge(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
 
 
 def _texts(value: Any, name: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ class StreamModel:
         centers = np.unique(inner[selection.draw_rows(seed, len(inner), model.n_centers)], axis=0)
         sigma, radius = own_sigma(centers, model, scaling.sigma_unit), kernel.radius(inner)
         if not 1e-100 < sigma < _WIDEST * radius:
-            raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}")
+            raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}", argument="sigma")
         of = CenterKernel(centers, radius, sigma)
         lam = own_lam(of, sigma, model)
         spread, axes = principal_axes(of.features(sigma, lam, inner[selection.draw_rows(seed, len(inner), _PART)]))

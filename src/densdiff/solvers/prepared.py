@@ -146,7 +146,8 @@ class Prepared:
         if not (_SIGMA_RANGE[0] <= inner[-1] and inner[0] <= _SIGMA_RANGE[1]):
             raise InputError(
                 f"sigma runs from {grid.min():g} to {grid.max():g}, out of all proportion to the data; "
-                "leave it at 'cv' to see what suits them"
+                "leave it at 'cv' to see what suits them",
+                argument="sigma",
             )
         return inner
 

@@ -306,7 +306,8 @@ def _refitted(
     if len(rows) > _REFIT_ROWS:
         raise InputError(
             f"tuning='refit' of {len(rows)} rows needs their pair distances in memory, at most {_REFIT_ROWS} rows; "
-            "use tuning='aggregate' or solver='centers'"
+            "use tuning='aggregate' or solver='centers'",
+            argument="tuning",
         )
     return refitted_pairs(rows, (data.x, data.y), data.seed, data.n_folds, sigmas, lams)
 

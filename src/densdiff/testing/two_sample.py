@@ -128,7 +128,7 @@ def two_sample_test(
     else:
         pair = check_pair(X, Y, categories=False)
         if not all_at_once(pair.x, pair.y):
-            raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD")
+            raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD", argument="model")
     groups = None if blocks is None else parameters.blocks(blocks, len(pair.x), len(pair.y))
     return pair_test(estimator, pair, n_permutations, tuning, null, groups)
 
@@ -145,7 +145,8 @@ def pair_test(
     """The test of samples that were checked before; ``low_order`` adds statistics of single columns and pairs."""
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
-        raise InputError("every row occurs several times, which blocks cannot tell apart; remove the copies first")
+        text = "every row occurs several times, which blocks cannot tell apart; remove the copies first"
+        raise InputError(text, argument="blocks")
     by_rows = groups is not None or (low_order and data.all_at_once and data.x.rows.shape[1] > 1)
     case = tested(estimator, data, tuning, n_permutations, by_rows=by_rows)
     case = case.with_low_order(data) if low_order else case
@@ -165,11 +166,12 @@ def _null(asked: str, case: Tested, groups: npt.NDArray[np.intp] | None) -> str:
     possible = case.has_limit and groups is None
     if asked == "asymptotic" and not possible:
         why = "blocks" if groups is not None else f"{case.solver} with {case.tuning.split(':')[0]!r} tuning"
-        raise InputError(f"null='asymptotic' is not known for {why}; use null='permutation'")
+        raise InputError(f"null='asymptotic' is not known for {why}; use null='permutation'", argument="null")
     if asked == "permutation" and case.only_limit:
         raise InputError(
             "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
-            "test a random part of the rows"
+            "test a random part of the rows",
+            argument="null",
         )
     if asked == "auto":
         return "asymptotic" if possible and case.too_costly else "permutation"
