@@ -349,7 +349,7 @@ def _compared(both: MatchedTables, alpha: float, min_effect: float, permutations
         n_y=both.sizes[1],
         seed=seed,
         tuning=f"{distance.tuning}; test {test.tuning}",
-        warnings=tuple(dict.fromkeys([*both.notes, *notes, *test.warnings])),
+        warnings=tuple(dict.fromkeys(map(plain, [*both.notes, *notes, *test.warnings]))),
     )
 
 

@@ -14,7 +14,7 @@ from densdiff.data.reading import Reading, reading
 from densdiff.data.summary import Summary
 from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
-from densdiff.messages import came, listed, shown, warn
+from densdiff.messages import argument, came, listed, shown, warn
 from densdiff.sources import opening
 from densdiff.sources.block_sample import RowCache
 from densdiff.sources.sample import Sample
@@ -147,16 +147,19 @@ def match_columns(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...]
 def choose_columns(table: Table, columns: Sequence[str]) -> Table:
     """The table with these columns only, by name; columns without names are x0, x1, .."""
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
-        raise InputError(f"columns must be a list of names; got {came(columns)}")
+        raise InputError(f"{argument('columns')} must be a list of names; got {came(columns)}", argument="columns")
     columns = list(columns)
     if others := [name for name in columns if not isinstance(name, str)]:
         cure = f", such as {str(others[0])!r}" if isinstance(others[0], (int, tuple)) else ""
-        raise InputError(f"columns must be a list of names as text{cure}; got {shown(others[0])}")
+        need = f"{argument('columns')} must be a list of names as text{cure}"
+        raise InputError(f"{need}; got {shown(others[0])}", argument="columns")
     if not columns:
-        raise InputError("columns is an empty list; name at least one column, or leave it out")
+        text = f"{argument('columns')} is an empty list; name at least one column, or leave it out"
+        raise InputError(text, argument="columns")
     table = table if table.names else replace(table, names=numbered(len(table.columns)))
     if lacking := [name for name in columns if name not in (table.names or ())]:
-        raise InputError(f"{table.where} has no column {listed(lacking)}; it has {listed(table.names or ())}")
+        text = f"{table.where} has no column {listed(lacking)}; it has {listed(table.names or ())}"
+        raise InputError(text, column=lacking[0])
     return table.select(tuple(dict.fromkeys(columns)))
 
 

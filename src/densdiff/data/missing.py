@@ -17,7 +17,7 @@ from densdiff.data.reading import Reading
 from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_column
 from densdiff.data.table import Column, Table, missing_values
 from densdiff.errors import InputError
-from densdiff.messages import shown, warn
+from densdiff.messages import argument, shown, warn
 from densdiff.sources.passes import ask_all
 from densdiff.sources.source import Pass
 
@@ -28,7 +28,7 @@ def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, n
     """Both tables without missing values, looked through once more; ``missing`` is "error", "drop" or "level"."""
     if missing == "error":
         for about in matched.summaries:
-            refuse_missing(about, 'use missing="drop" or missing="level"')
+            refuse_missing(about, f"use {argument('missing', 'drop')} or {argument('missing', 'level')}")
     if missing == "drop":
         return _dropped(matched, prefetch, notes)
     fills = _fills(matched)
@@ -45,8 +45,8 @@ def _dropped(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) -> M
     found = _changed(matched, [partial(_complete_rows, of) for of in matched.readings], prefetch)
     for about in found.summaries:
         if about.rows < 2:
-            text = f'{about.where} has {about.rows} rows without missing values; try missing="level"'
-            raise InputError(text, argument="missing")
+            cure = f"try {argument('missing', 'level')}"
+            raise InputError(f"{about.where} has {about.rows} rows without missing values; {cure}", argument="missing")
     parts = zip(matched.summaries, found.summaries, strict=True)
     gone = [f"{before.rows - after.rows} of {before.where}" for before, after in parts]
     warn(f"rows with missing values were dropped: {' and '.join(gone)}", notes)

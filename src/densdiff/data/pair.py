@@ -14,7 +14,7 @@ from densdiff.data.kinds import Columns, resolve_columns
 from densdiff.data.match import Prefetch, array_source, match_sources, no_rows, source_of
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
-from densdiff.messages import capped, shown, warn
+from densdiff.messages import capped, name_of, shown, warn
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
 from densdiff.sources.scan import same_rows
@@ -70,7 +70,7 @@ def check_pair(
     With ``categories``, columns of text, categories and booleans become codes of their levels; else they are refused.
     ``prefetch`` says which rows of samples that are read in blocks will be asked for.
     """
-    sources = source_of(X, "X"), source_of(Y, "Y")
+    sources = source_of(X, name_of("X")), source_of(Y, name_of("Y"))
     weighted = weights_x is not None or weights_y is not None
     if weighted and any(source.rows_at_once < (source.rows or 1) for source in sources):
         raise InputError("weights are for samples in memory; blocks, files that are read in pieces and Dask have none")
@@ -86,7 +86,7 @@ def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *
     >>> both.x.shape, both.y.shape, both.names
     ((2, 2), (3, 2), ('x0', 'x1'))
     """
-    sources = array_source(X, "X"), array_source(Y, "Y")
+    sources = array_source(X, name_of("X")), array_source(Y, name_of("Y"))
     return _checked(sources, weights_x, weights_y, categories, no_rows)
 
 
@@ -105,8 +105,9 @@ def _checked(
         refuse_unusable(about, notes, other, columns.levels)
     x, y = matched.samples(columns, prefetch)
     same = matched.alike and same_rows(x, y)
-    (x, w_x), (y, w_y) = _weighted(x, weights_x, "X", "weights_x"), _weighted(y, weights_y, "Y", "weights_y")
     where = sources[0].where, sources[1].where
+    x, w_x = _weighted(x, weights_x, where[0], "weights_x")
+    y, w_y = _weighted(y, weights_y, where[1], "weights_y")
     _warn_of_width(x, y, where, notes)
     copies = count_copies(x, y, notes, where, columns.coded, same)
     notes += tie_notes(x, y, columns.names, copies, columns.coded)

@@ -18,7 +18,7 @@ from densdiff.data.reading import reading
 from densdiff.data.summary import WORDS
 from densdiff.data.table import Column, Table, missing_values, table_of
 from densdiff.errors import InputError
-from densdiff.messages import listed, missing_text, shown, warn
+from densdiff.messages import listed, missing_text, name_of, shown, warn
 
 
 def check_sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], list[str]]:
@@ -86,7 +86,8 @@ def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> 
         if np.isnan(codes).any():
             row = int(np.isnan(codes).argmax())
             got = f"{shown(columns[j].values[row])} at row {row}"
-            raise InputError(f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}")
+            text = f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}"
+            raise InputError(text, column=name, row=row)
         columns[j] = replace(columns[j], values=codes, kind="numbers")
     return replace(table, columns=columns)
 
@@ -100,8 +101,9 @@ def _perhaps_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, .
         label, values = f"column {shown(name)} of {table.where}", columns[j].values
         _refuse_missing(columns[j], label, name)
         if columns[j].kind not in WORDS:
-            got = f"{columns[j].kind} (in X: categories), first {shown(values[columns[j].row])} at row {columns[j].row}"
-            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}")
+            row, kinds = columns[j].row, f"{columns[j].kind} (in {name_of('X')}: categories)"
+            got = f"{kinds}, first {shown(values[row])} at row {row}"
+            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}", column=name, row=row)
         codes = codes_of(values, of)
         if (unseen := np.isnan(codes)).any():
             others = listed(sorted({str(value) for value in values[unseen].tolist()}))
@@ -134,31 +136,33 @@ def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: boo
     (['a', 'b'], [1, 0, 1])
     """
     notes: list[str] = []
-    table = table_of(X, "X")
+    where, labels = name_of("X"), name_of("y")
+    table = table_of(X, where)
     if not table.shape[0]:
-        raise InputError(f"X has 0 rows (shape {table.shape}); labelled rows are needed")
+        raise InputError(f"{where} has 0 rows (shape {table.shape}); labelled rows are needed", argument="X")
     if y is None:
-        raise InputError("y is None; one label for each row of X is needed")
-    classes, codes = label_codes(y, "y")
+        raise InputError(f"{labels} is None; one label for each row of {where} is needed", argument="y")
+    classes, codes = label_codes(y, labels)
     if len(codes) != table.shape[0]:
-        raise InputError(f"y has {len(codes)} labels, but X has {table.shape[0]} rows")
+        raise InputError(f"{labels} has {len(codes)} labels, but {where} has {table.shape[0]} rows", argument="y")
     if 2 * len(classes) > len(codes) and classes.dtype.kind == "f" and (classes != np.round(classes)).any():
         example = shown(classes[classes != np.round(classes)][0])
-        text = f"Unknown label type: y holds {len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
-        raise InputError(f"{text}; classes are wanted: whole numbers or strings")
+        distinct = f"{len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
+        text = f"Unknown label type: {labels} holds {distinct}"
+        raise InputError(f"{text}; classes are wanted: whole numbers or strings", argument="y")
     if len(classes) < 2:
-        raise InputError(f"y holds 1 class, {shown(classes[0])}; at least 2 are needed")
-    of = reading(table, "X", moments=False)
+        raise InputError(f"{labels} holds 1 class, {shown(classes[0])}; at least 2 are needed", argument="y")
+    of = reading(table, where, moments=False)
     about = of.summary(table, 0)
     columns = resolve_columns([about], notes, ROWS) if categories else Columns.of_numbers(of.names)
     refuse_unusable(about.only(columns.places), notes, levels=columns.levels)
     rows = replace(of.only(columns.places), levels=columns.coded).rows(table, 0)
     weights = np.ones(len(rows))
     if sample_weight is not None:
-        weights = row_weights(sample_weight, len(rows), "X", "sample_weight")
+        weights = row_weights(sample_weight, len(rows), where, "sample_weight")
     kept = weights > 0
     if not only_categories(columns.coded):
-        kept[kept] = _first_copies(rows[kept], codes[kept], "X", notes)
+        kept[kept] = _first_copies(rows[kept], codes[kept], where, notes)
     return LabelledRows(rows[kept], codes[kept], weights[kept], classes, columns.names, tuple(notes), columns.coded)
 
 
@@ -175,12 +179,14 @@ def check_new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: 
 
     Levels the fit never saw have the code -1.
     """
-    found = _located(data, names, "X_new", notes, levels, known=False)
+    where = name_of("X_new")
+    found = _located(data, names, where, notes, levels, known=False)
     if len(found) < 2:
-        raise InputError(f"X_new has {len(found)} row{'s' * (not len(found))}; at least 2 are needed")
+        few = f"{where} has {len(found)} row{'s' * (not len(found))}"
+        raise InputError(f"{few}; at least 2 are needed", argument="X_new")
     if only_categories(levels):
         return found
-    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), "X_new", notes)]
+    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), where, notes)]
 
 
 def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from densdiff.errors import InputError
+from densdiff.errors import InputError, plain
 from densdiff.io.blocks import FileBlocks
 from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, length, rows_at
 from densdiff.threads import cores
@@ -61,7 +61,7 @@ class BlockSource:
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one."""
         start, begins = 0, list[int]()
-        with Progress(self.where, self.rows) as progress:
+        with Progress(plain(self.where), self.rows) as progress:
             for block in self._iterated(columns):
                 if not (rows := self._length(block)):
                     continue

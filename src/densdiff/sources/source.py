@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from densdiff.messages import argument
+
 T = TypeVar("T")
 Task = Callable[[Any, int], Any]  # a block of rows, and the number of its first one
 Merge = Callable[[Any, Any], Any]
 Change = Callable[[Any, int], Any]
 EMPTY = "has 0 data rows"
-ALL_DROPPED = 'has 0 rows without missing values; try missing="level"'
+ALL_DROPPED = f"has 0 rows without missing values; try {argument('missing', 'level')}"
 
 
 class Source(Protocol):
