@@ -36,14 +36,17 @@ class First:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Ends, mean and sum of squares of (value - shift) / 2^exponent over the finite numbers of a column."""
+    """Ends, mean and sum of squares of (value - shift) / 2^exponent over the finite numbers of a column.
+
+    Moments depend on where blocks end, so they do not tell columns apart.
+    """
 
     low: float = np.inf
     high: float = -np.inf
     count: int = 0
-    mean: float = 0.0
-    squares: float = 0.0
-    exponent: int = 0
+    mean: float = field(default=0.0, compare=False)
+    squares: float = field(default=0.0, compare=False)
+    exponent: int = field(default=0, compare=False)
 
     def merged(self, other: "Numbers") -> "Numbers":
         """Of these rows and the ones after them."""
