@@ -21,6 +21,7 @@ from densdiff.comparing import wording
 from densdiff.core import radial
 from densdiff.core.rules import Condition
 from densdiff.data.tables import match_tables
+from densdiff.sources.array_sample import ArraySample
 
 FEW = 39  # permutations: enough for p = 0.025
 
@@ -295,12 +296,12 @@ def test_kinds_and_directions(small):
     ],
 )
 def test_what_moved_in_numbers(a, b, words):
-    assert wording.number_moved(np.array(a, dtype=float), np.array(b, dtype=float)) == words
+    assert wording.describe_shift(*(ArraySample(np.array([part], dtype=float).T) for part in (a, b))) == words
 
 
 def test_the_levels_that_moved_most_are_told_first():
     levels = ("a", "b", "c", "d", "e")
-    text = wording.levels_moved(levels, np.array([50, 20, 10, 10, 10]), np.array([10, 20, 60, 8, 2]))
+    text = wording.describe_levels(levels, np.array([50, 20, 10, 10, 10]), np.array([10, 20, 60, 8, 2]))
     assert text == "c 10.0 % -> 60.0 %, a 50.0 % -> 10.0 %, e 10.0 % -> 2.0 %"
 
 
@@ -534,12 +535,12 @@ def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     both = match_tables(a, b, None, "level")
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
-    filled = both.column(0)[0]
+    filled = both.a.column(0)
     assert filled[[0, 2]].tolist() == [1.0, 3.0]
     assert filled[1] in (1.0, 3.0, 5.0, 9.0)
-    np.testing.assert_array_equal(both.column(1)[0], [0.0, 1.0, 0.0])
-    np.testing.assert_array_equal(both.column(1)[1], [0.0, 0.0])
-    np.testing.assert_array_equal(both.column(2)[0], [1.0, 0.0, 2.0])
+    np.testing.assert_array_equal(both.a.column(1), [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(both.b.column(1), [0.0, 0.0])
+    np.testing.assert_array_equal(both.a.column(2), [1.0, 0.0, 2.0])
     assert both.missing == (("x", 1, 0), ("k", 1, 0))
 
 

@@ -262,7 +262,7 @@ def intervals_of(cell, run, together=True):
     a, b = draw_known(cell, run)
     both = match_tables(a, b, None, "error")
     parts = [{name: table[name] for name in ("moved", "still", "of 4")} for table in (a, b)]
-    pairs = [both.single(both.names.index(name)) for name in ("moved", "of 4", "of 20")]
+    pairs = [both.column(both.names.index(name)) for name in ("moved", "of 4", "of 20")]
     nothing = (np.nan, np.nan)
     ends = [dd.l2_distance(*parts, level=LEVEL, random_state=run).normalized_interval if together else nothing]
     ends += [single.number_distance(pairs[0], LEVEL, run).interval]

@@ -28,18 +28,20 @@ def percent(share: float) -> str:
 
 def describe_shift(a: Sample, b: Sample) -> str:
     """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
-    means, spreads = np.array([rows.moments.level_and_spread() for rows in (a, b)])[:, :, 0].T.tolist()
+    (level_a, spread_a), (level_b, spread_b) = (rows.moments.level_and_spread() for rows in (a, b))
+    means, spreads = [float(level_a[0]), float(level_b[0])], [float(spread_a[0]), float(spread_b[0])]
+    gap = float(a.moments.gap(b.moments)[0])
     share = len(b) / (len(a) + len(b))
-    between = np.sqrt(share * (1.0 - share)) * abs(means[1] - means[0])
+    between = np.sqrt(share * (1.0 - share)) * abs(gap)
     within = np.hypot(np.sqrt(1.0 - share) * spreads[0], np.sqrt(share) * spreads[1])
     scale = max(float(np.hypot(within, between)), np.finfo(float).tiny)
-    moved = _moved(means, spreads, scale)
+    moved = _moved(means, gap, spreads, scale)
     return moved or _range_moved(*(rows.spaced(_RANGE_ROWS)[:, 0] for rows in (a, b)))
 
 
-def _moved(means: list[float], spreads: list[float], scale: float) -> str:
+def _moved(means: list[float], gap: float, spreads: list[float], scale: float) -> str:
     """Whether the level or the spread moved, in units of the pooled deviation; nothing if neither did."""
-    shift = (means[1] - means[0]) / scale
+    shift = gap / scale
     if min(spreads) <= 1e-12 * scale:
         return f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
     ratio = float(np.log(spreads[1] / spreads[0]))

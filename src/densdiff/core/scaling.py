@@ -131,6 +131,12 @@ class Moments:
         with np.errstate(under="ignore"):
             return self.shift + np.ldexp(self.mean, self.exponent), np.ldexp(np.sqrt(self.variance), self.exponent)
 
+    def gap(self, other: "Moments") -> FloatArray:
+        """How much higher the means of another sample are, in the user's units, (d,); large offsets cancel first."""
+        with np.errstate(under="ignore"):
+            inner = np.ldexp(other.mean, other.exponent) - np.ldexp(self.mean, self.exponent)
+        return np.asarray((other.shift - self.shift) + inner)
+
     def reduced(
         self, keep: npt.NDArray[np.intp], shift: FloatArray, exponent: npt.NDArray[np.intc]
     ) -> tuple[FloatArray, FloatArray]:

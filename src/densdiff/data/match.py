@@ -31,7 +31,7 @@ def no_rows(n: int, m: int) -> tuple[IntArray, IntArray]:
 
 def source_of(value: Any, where: str) -> Source:
     """What a user handed over as a source of rows, a table in memory as one block."""
-    found: Source = opening.source_of(value, where, partial(table_of, where=where)).converted()
+    found: Source = opening.source_of(value, where, table_of).converted()
     return found
 
 

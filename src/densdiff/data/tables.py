@@ -66,11 +66,12 @@ def match_tables(
     """The tables of a comparison; ``missing`` is "error", "drop" or "level"."""
     choice(missing, "missing", CHOICES)
     notes: list[str] = []
-    matched = match_sources((source_of(A, where[0]), source_of(B, where[1])), notes, prefetch, columns)
+    sources = source_of(A, where[0]), source_of(B, where[1])
+    for source in sources:
+        _refuse_few(source.where, source.rows)
+    matched = match_sources(sources, notes, prefetch, columns)
     for about in matched.summaries:
-        if about.rows < 2:
-            rows = f"{about.rows} data row{'s' * (not about.rows)}"
-            raise InputError(f"{about.where} has {rows}; each table needs at least 2")
+        _refuse_few(about.where, about.rows)
     matched, left_out = _without_empty(matched)
     sizes = matched.sizes
     lost = tuple(
@@ -99,6 +100,12 @@ def match_tables(
         sizes=sizes,
         notes=tuple(notes),
     )
+
+
+def _refuse_few(where: str, rows: int | None) -> None:
+    """An error if a table is known to have less than two rows."""
+    if rows is not None and rows < 2:
+        raise InputError(f"{where} has {rows} data row{'s' * (not rows)}; each table needs at least 2")
 
 
 def _without_empty(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:

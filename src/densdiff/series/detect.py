@@ -1,7 +1,6 @@
 """When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
 
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -169,7 +168,7 @@ def detect_changes(
     seed = parameters.seed(random_state if own is None else own)
     asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
     name = messages.name_of("series")
-    return _in_stretches(source_of(series, name, partial(table_of, where=name)), asked)
+    return _in_stretches(source_of(series, name, table_of), asked)
 
 
 @dataclass(frozen=True)

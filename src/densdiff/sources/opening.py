@@ -14,26 +14,28 @@ from densdiff.sources.source import ArraySource, Source
 _FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "column_names", "toarray")
 
 
-def source_of(value: Any, where: str, as_table: Callable[[Any], Any]) -> Source:
+def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
     """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table.
 
-    ``as_table`` makes columns of a block; what can be read only once is refused.
+    ``as_table`` makes columns of a table or block, which messages call by ``where``. What can be read only once is
+    refused.
 
     Examples
     --------
     >>> import numpy as np
     >>> samples = [[1.0], [2.0]], [np.zeros((5, 2)), np.ones((5, 2))]
-    >>> [type(source_of(sample, "X", as_table=np.asarray)).__name__ for sample in samples]
+    >>> [type(source_of(sample, "X", as_table=lambda value, where: value)).__name__ for sample in samples]
     ['ArraySource', 'BlockSource']
     """
     value = opened(value) if files.is_path(value) else value
+    convert = partial(as_table, where=where)
     if isinstance(value, FileBlocks):
-        return BlockSource(where, value, value.rows, as_table)
+        return BlockSource(where, value, value.rows, convert)
     if is_dask(value):
-        return DaskSource.of(where, value, as_table)
+        return DaskSource.of(where, value, convert)
     if _holds_blocks(value, where):
-        return BlockSource(where, value, None, as_table)
-    return ArraySource(where, value, as_table)
+        return BlockSource(where, value, None, convert)
+    return ArraySource(where, value, convert)
 
 
 def _holds_blocks(value: Any, where: str) -> bool:
