@@ -73,7 +73,7 @@ class MatchedSources:
         x, y = (
             sample_of(
                 source,
-                replace(of, levels=columns.coded),
+                replace(of, levels=columns.coded) if columns.coded else of,
                 cache,
                 partial(_moments, about, of.shifts, columns),
                 _level_counts(about, columns),

@@ -39,6 +39,8 @@ class Reading:
         if len(table.columns) != self.width:
             widths = f"{self.width} columns and a later one {len(table.columns)}"
             raise InputError(f"the first block of {self.where} has {widths}; all blocks need the same columns")
+        if table.names is None and self.places == tuple(range(self.width)):
+            return table
         return replace(table, columns=[table.columns[k] for k in self.places], names=None)
 
     def named_table(self, block: Any) -> Table:
@@ -72,8 +74,7 @@ class Reading:
                 raise InputError(
                     refusal(summarize_column(column, start, None), f"column {shown(name)} of {self.where}")
                 )
-            with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf
-                found.append(np.asarray(column.values, dtype=np.float64) if of is None else _codes(column, of))
+            found.append(_codes(column, of) if of is not None else column.floats())
         return found
 
     def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
@@ -86,6 +87,8 @@ class Reading:
 
     def only(self, columns: Sequence[int]) -> "Reading":
         """Of some columns."""
+        if list(columns) == list(range(len(self.names))):
+            return self
         parts: dict[str, Any] = {}
         for name in ("names", "levels", "shifts", "places"):
             of = getattr(self, name)

@@ -138,6 +138,8 @@ class Summary:
 
     def only(self, places: Sequence[int]) -> "Summary":
         """Of some columns."""
+        if list(places) == list(range(len(self.names))):
+            return self
         return replace(self, names=tuple(self.names[j] for j in places), columns=tuple(self.columns[j] for j in places))
 
     def label(self, j: int) -> str:
@@ -172,8 +174,7 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
         about = _with_levels(about, column, missing, start)
     if column.kind not in NUMBERS:
         return about
-    with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf
-        floats = np.asarray(values, dtype=np.float64)
+    floats = column.floats()
     infinite = np.isinf(floats)
     if infinite.any():
         bad = int(infinite.argmax())

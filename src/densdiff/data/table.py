@@ -37,6 +37,13 @@ class Column:
     row: int = 0  # of the first value of that kind
     largest: int = 0  # magnitude of the largest integer
 
+    def floats(self) -> FloatArray:
+        """The values as float64, not copied if they are."""
+        if self.values.dtype == np.float64:
+            return self.values
+        with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf
+            return np.asarray(self.values, dtype=np.float64)
+
 
 @dataclass(frozen=True)
 class Table:
@@ -61,7 +68,9 @@ class Table:
 def table_of(data: Any, where: str) -> Table:
     """The input as columns that still hold what came; no value is judged before columns are matched."""
     if isinstance(data, Table):
-        return replace(data, where=where)
+        return data if data.where == where else replace(data, where=where)
+    if type(data) is np.ndarray and data.ndim == 2 and data.dtype == np.float64 and data.shape[1]:  # most of them
+        return Table(where, data.shape, [Column(column) for column in data.T])
     raw: Any = ()
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)

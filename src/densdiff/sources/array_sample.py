@@ -22,6 +22,7 @@ class ArraySample:
 
     def __init__(self, rows: FloatArray | None = None, columns: Sequence[FloatArray] = ()) -> None:
         self._matrix, self._columns = rows, tuple(columns)
+        self._ends: FloatArray | None = None
 
     @property
     def _rows(self) -> FloatArray:
@@ -80,10 +81,11 @@ class ArraySample:
         return Pass(ArraySource("", self._rows), task, merge, None)
 
     def ends(self) -> FloatArray:
-        """The lowest and the highest value of each column, (2, d)."""
-        if self._matrix is None:
-            return np.array([[column.min() for column in self._columns], [column.max() for column in self._columns]])
-        return np.array([self._matrix.min(axis=0), self._matrix.max(axis=0)])
+        """The lowest and the highest value of each column, (2, d); kept once they are known."""
+        if self._ends is None:
+            columns = self._columns if self._matrix is None else self._matrix.T
+            self._ends = np.array([[column.min() for column in columns], [column.max() for column in columns]])
+        return self._ends
 
     def reach(self, d: int) -> float:
         """The largest distance of any row from the origin in its first d columns."""
