@@ -6,7 +6,6 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import files
-from densdiff.io.blocks import FileBlocks, opened
 from densdiff.sources.blocks import BlockSource
 from densdiff.sources.clusters import DaskSource, is_dask
 from densdiff.sources.source import ArraySource, Source
@@ -26,8 +25,8 @@ def source_of(value: Any, where: str, as_table: Callable[[Any], Any]) -> Source:
     >>> [type(source_of(sample, "X", as_table=np.asarray)).__name__ for sample in samples]
     ['ArraySource', 'BlockSource']
     """
-    value = opened(value) if files.is_path(value) else value
-    if isinstance(value, FileBlocks):
+    value = files.read(value) if files.is_path(value) else value
+    if isinstance(value, files.File):
         return BlockSource(where, value, value.rows, as_table)
     if is_dask(value):
         return DaskSource.of(where, value, as_table)
