@@ -280,7 +280,7 @@ def test_row_32_parquet_that_promises_too_much_is_refused_before_it_is_read(put,
     repeated = pa.table({name: np.zeros(rows) for name in "abc"})
     path = put(as_parquet(repeated), "B.parquet")
     assert os.path.getsize(path) < 200_000
-    monkeypatch.setattr(pq.ParquetFile, "iter_batches", None)  # a call would be another error
+    monkeypatch.setattr(pq.ParquetFile, "read_row_groups", None)  # a call would be another error
     with sklearn.config_context(working_memory=20):
         assert refusal(path) == (
             "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise it by "

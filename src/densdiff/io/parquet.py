@@ -80,8 +80,8 @@ class ParquetFiles:
             with _opened_file(place, pre_buffer=False, buffer_size=_BUFFER) as file:
                 # all groups at once, what was read of those before would stay in memory
                 for group in range(file.num_row_groups):
-                    for batch in _batches(file, names, [group], self._step(place, file, group)):
-                        yield self._table(pyarrow().Table.from_batches([batch]), names)
+                    for rows in _tables(file, names, [group], self._step(place, file, group)):
+                        yield self._coded(rows, names)
 
     def whole(self) -> Any:
         """All rows in one table."""
@@ -90,16 +90,15 @@ class ParquetFiles:
         tables = []
         for place, rows in zip(self.places, self.footers.rows, strict=True):
             with _opened_file(place) as file:
-                batches = list(_batches(file, self.names, range(file.num_row_groups), max(1, rows), use_threads=True))
-                rows_of_file = pyarrow().Table.from_batches(batches) if batches else file.schema_arrow.empty_table()
-                tables.append(self._table(rows_of_file, self.names))
+                groups = range(file.num_row_groups)
+                tables += [self._coded(each, self.names) for each in _tables(file, self.names, groups, rows)]
         try:
             return pyarrow().concat_tables(_plain_where_mixed(tables), promote_options="permissive")
         except pyarrow().ArrowException as error:
             text = f"the files in {self.name} differ in the kind of a column: {reason(error)}"
             raise InputError(text, file=self.name) from error
 
-    def _table(self, table: Any, names: list[str]) -> Any:
+    def _coded(self, table: Any, names: list[str]) -> Any:
         """Rows of one file with the categories that they were written with."""
         table = validated(table.select(names))
         for j, label in enumerate(names):
@@ -168,11 +167,14 @@ def _opened_file(place: Path, **how: Any) -> Iterator[Any]:
         yield file
 
 
-def _batches(
-    file: Any, names: list[str], groups: Sequence[int], step: int, *, use_threads: bool = False
-) -> Iterator[Any]:
-    """Some row groups of a file, ``step`` rows at a time."""
-    yield from file.iter_batches(batch_size=step, columns=names, row_groups=list(groups), use_threads=use_threads)
+def _tables(file: Any, names: list[str], groups: Sequence[int], step: int) -> Iterator[Any]:
+    """Some row groups of a file, at most ``step`` rows at a time; in batches, pyarrow holds what it reads twice."""
+    if sum(file.metadata.row_group(group).num_rows for group in groups) <= step:
+        yield file.read_row_groups(list(groups), columns=names, use_threads=len(groups) == file.num_row_groups)
+        return
+    how = {"batch_size": step, "columns": names, "row_groups": list(groups), "use_threads": False}
+    for batch in file.iter_batches(**how):
+        yield pyarrow().Table.from_batches([batch])
 
 
 def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
@@ -215,7 +217,8 @@ def _text_width(file: Any, group: int, names: list[str]) -> float:
     long = [name for name in names if not _is_fixed(file.schema_arrow.field(name).type)]
     width, rows = 0.0, 16
     for _ in range(2 if long else 0):
-        if (batch := next(_batches(file, long, [group], rows), None)) is None or not batch.num_rows:
+        how = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
+        if (batch := next(file.iter_batches(**how), None)) is None or not batch.num_rows:
             return 0.0
         width = batch.nbytes / batch.num_rows
         rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
