@@ -20,7 +20,7 @@ from densdiff import cli
 from densdiff.balance import class_balance
 from densdiff.cli import stream
 from densdiff.comparing import compare as comparing
-from densdiff.io import files
+from densdiff.io import files, memory, text
 from densdiff.series.scan import SeriesScan
 from paper import jobs, reproduction
 from tests.command_line import PAPER, as_csv, process, run, run_paper, shifted
@@ -150,7 +150,7 @@ def test_hostile_41_a_read_only_folder_is_refused_before_the_work(command, read_
 
 
 STAGES = {
-    "reading": (files, "table", ("compare", "changes", "balance", "monitor")),
+    "reading": (files, "opened", ("compare", "changes", "balance", "monitor")),
     "estimating": (comparing, "pair_test", ("compare",)),
     "scanning": (SeriesScan, "of", ("changes",)),
     "matching": (class_balance, "_intervals", ("balance",)),
@@ -229,14 +229,14 @@ def cut_after(monkeypatch, owner, name, path):
 @pytest.mark.parametrize(
     ("ending", "owner", "name", "message"),
     [
-        ("csv", files, "_refuse_large", "B.csv shrank from 802 to 401 bytes while it was read; copy it again"),
-        ("npy", files, "_refuse_large", "B.npy cannot be read: "),
+        ("csv", memory, "refuse_large", "B.csv shrank from 1200002 to 600001 bytes while it was read; copy it again"),
+        ("npy", memory, "refuse_large", "B.npy cannot be read: "),
         ("parquet", pq, "read_metadata", "B.parquet is damaged: "),
     ],
 )
 def test_hostile_31_a_file_cut_while_it_is_read_is_one_line(ending, owner, name, message, tmp_path, monkeypatch):
     path = tmp_path / f"B.{ending}"
-    rows = {"x": [0.25] * 160}
+    rows = {"x": [0.25] * 240_000}  # more than is kept of a file when it is opened
     if ending == "csv":
         path.write_text(as_csv(rows))
     elif ending == "npy":
@@ -265,7 +265,7 @@ def test_hostile_31_a_device_that_fails_halfway_is_one_line(folder, monkeypatch)
                 raise OSError(5, "ignored")
             return super().read(100)
 
-    monkeypatch.setattr(files, "_drained", lambda stream, name, usual=files._drained: usual(Failing(b"a" * 200), name))
+    monkeypatch.setattr(text, "_open", lambda place: Failing(b"a" * 200))
     code, out, err = run("compare", "A.csv", "B.csv")
     assert (code, out) == (2, "")
     assert err == "densdiff: A.csv cannot be read: input/output error\n"

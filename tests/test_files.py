@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 
 from densdiff.errors import DensDiffError, InputError
 from densdiff.io import files
-from densdiff.io.blocks import FileBlocks, opened
+from densdiff.io.files import File, read
 
 RNG = np.random.default_rng(3)
 SMALL = pa.table({"a": [1.5, None, -3.0], "n": [1, 2, 3], "w": ["red", None, "blue"], "t": [True, False, None]})
@@ -118,7 +118,7 @@ def test_coded_and_plain_text_in_one_folder_are_one_column(tmp_path):
     assert found["w"].to_pylist() == expected
     assert found["x"].to_pylist() == [1.0, 2.0, 3.0] * 4
     with sklearn.config_context(working_memory=1e-4):
-        assert [value for block in opened(tmp_path) for value in block["w"].to_pylist()] == expected
+        assert [value for block in read(tmp_path) for value in block["w"].to_pylist()] == expected
 
 
 def test_an_index_without_a_name_is_no_column_of_a_parquet_file_unless_asked_for(tmp_path):
@@ -138,10 +138,10 @@ def test_an_index_without_a_name_is_no_column_of_a_parquet_file_unless_asked_for
                 (tmp_path / "named.parquet", None, ["x", "w", "id"]),
                 (tmp_path / "alone.parquet", None, [level]),
             ):
-                found = opened(path, columns=columns)
-                block = next(iter(found)) if isinstance(found, FileBlocks) else found
+                found = read(path, columns=columns)
+                block = next(iter(found)) if isinstance(found, File) else found
                 assert block.column_names == expected
-                assert isinstance(found, FileBlocks) == (memory < 1)
+                assert isinstance(found, File) == (memory < 1)
 
 
 @pytest.mark.parametrize(("content", "values"), [(b"a;b\n1;2\n", [1]), (b' \n{"a": 1}\n{"a": 2}\n', [1, 2])])

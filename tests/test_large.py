@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data import imputation
 from densdiff.io import files
-from densdiff.io.blocks import FileBlocks, opened
+from densdiff.io.files import File, read
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
 
@@ -281,13 +281,13 @@ ENDINGS = ("csv", "csv.gz", "packed.csv.GZ", "jsonl", "parquet", "parts", "npy")
 
 def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch):
     folder, rows = stored
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
-    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 11)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 1 << 11)
     expected = answers(centers().fit(rows["A"], rows["B"]), rows["A"][:5])
     with sklearn.config_context(working_memory=0.05):
         for ending in ENDINGS:
             paths = folder / f"A.{ending}", folder / f"B.{ending}"
-            blocks = list(opened(paths[0]))
+            blocks = list(read(paths[0]))
             assert len(blocks) > 2, ending
             assert sum(map(len, blocks)) == 3000
             model = centers().fit(*paths)
@@ -297,17 +297,17 @@ def test_files_of_every_kind_give_the_answers_of_their_rows(stored, monkeypatch)
 
 
 def test_long_text_that_is_stored_once_counts_as_often_as_it_is_read(tmp_path, monkeypatch):
-    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 15)
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 1 << 15)
     words = np.array([letter * 4000 for letter in "uvw"])
     table = pa.table({"t": words[np.arange(6000) % 3], "x": np.arange(6000.0), "empty": [""] * 6000})
     path = tmp_path / "A.parquet"
     pq.write_table(table, path, row_group_size=2000)
     assert path.stat().st_size < 200_000
     with sklearn.config_context(working_memory=8):
-        assert opened(path, columns=["x", "empty"]).num_rows == 6000
+        assert read(path, columns=["x", "empty"]).num_rows == 6000
         for columns in (["t"], None):
-            found = opened(path, columns=columns)
-            assert isinstance(found, FileBlocks)
+            found = read(path, columns=columns)
+            assert isinstance(found, File)
             blocks = list(found)
             assert max(block.nbytes for block in blocks) < 300_000  # 8 << 15, and the numbers
             assert pa.concat_tables(blocks).equals(table.select(columns or table.column_names))
@@ -323,21 +323,21 @@ def test_compressed_text_is_read_in_blocks_however_well_it_is_compressed(tmp_pat
     assert 100 * path.stat().st_size < size
     for room, large in ((size - 1, True), (size, False), (2000 * size, False)):
         with sklearn.config_context(working_memory=4 * room / 2**20):
-            found = opened(path)
-            assert isinstance(found, FileBlocks) == large
+            found = read(path)
+            assert isinstance(found, File) == large
             assert sum(map(len, found if large else [found])) == 40_000
 
 
 @pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n\r\n", "\nNA\n\n", "\n" * 50_000 + "NA"])
 def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 14)
     path = tmp_path / "A.csv"
     path.write_text("\n\nx\n" + "\n".join(["1.5", "", "2.5"] * 8000) + end, newline="")
     expected = files.table(path)["x"].to_pylist()
     assert len(expected) == 24_000 + end.rstrip("\r\n").count("\n")
     with sklearn.config_context(working_memory=0.1):
-        found = opened(path)
-        assert isinstance(found, FileBlocks)
+        found = read(path)
+        assert isinstance(found, File)
         assert pa.concat_tables(found)["x"].to_pylist() == expected
 
 
@@ -358,7 +358,7 @@ def test_empty_lines_around_one_column_are_no_rows(tmp_path, end, monkeypatch):
 @pytest.mark.parametrize(("sep", "decimal"), [(",", "."), (";", ",")])
 def test_kinds_of_a_large_csv_file_are_those_of_all_its_rows(tmp_path, late, sep, decimal, monkeypatch):
     """Whole numbers may be followed by fractions, and nothing by anything."""
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 14)
     late = late.translate(str.maketrans(",.", sep + decimal))
     start = "".join(f"{2**60 + row}{sep}\n" for row in range(3000))
     path = tmp_path / "A.csv"
@@ -366,19 +366,19 @@ def test_kinds_of_a_large_csv_file_are_those_of_all_its_rows(tmp_path, late, sep
     options = {"sep": sep, "decimal": decimal}
     expected = files.table(path, **options)
     with sklearn.config_context(working_memory=0.1):
-        found = opened(path, **options)
+        found = read(path, **options)
         assert len(blocks := list(found)) > 3
         assert pa.concat_tables(blocks).equals(expected)
         for label in expected.column_names:
             assert pa.concat_tables(found.blocks([label])).equals(expected.select([label]))
-            assert pa.concat_tables(opened(path, columns=[label], **options)).equals(expected.select([label]))
+            assert pa.concat_tables(read(path, columns=[label], **options)).equals(expected.select([label]))
 
 
 def test_a_clock_of_nanoseconds_in_a_large_csv_file_keeps_its_digits(tmp_path):
     series = {"v": np.repeat([0.0, 5.0], 1500) + np.arange(3000) % 7, "t": 1_700_000_000_000_000_000 + np.arange(3000)}
     pd.DataFrame(series).to_csv(tmp_path / "A.csv", index=False)
     with sklearn.config_context(working_memory=0.2):
-        assert isinstance(opened(tmp_path / "A.csv"), FileBlocks)
+        assert isinstance(read(tmp_path / "A.csv"), File)
         found = silently(dd.detect_changes, tmp_path / "A.csv", time="t", window=60, random_state=0)
     assert abs(found.changes - 1500).max() < 5
 
@@ -395,18 +395,18 @@ def test_a_clock_of_nanoseconds_in_a_large_csv_file_keeps_its_digits(tmp_path):
 )
 def test_kinds_of_large_json_lines_are_those_of_all_rows(tmp_path, late, monkeypatch):
     """Whole numbers may be followed by fractions, dates by other text, nothing by anything; fields may come late."""
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 14)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 14)
     start = [json.dumps({"n": 2**60 + row, "t": "2026-01-01", "e": None}) for row in range(1000)]
     path = tmp_path / "A.jsonl"
     path.write_text("\n".join(["\ufeff" + start[0], *start, "\n" * 50_000, json.dumps(late), *start]))
     expected = files.table(path)
     with sklearn.config_context(working_memory=0.1):
-        found = opened(path)
+        found = read(path)
         assert len(blocks := list(found)) > 3
         assert pa.concat_tables(blocks).equals(expected)
         for label in expected.column_names:
             assert pa.concat_tables(found.blocks([label])).equals(expected.select([label]))
-            assert pa.concat_tables(opened(path, columns=[label])).equals(expected.select([label]))
+            assert pa.concat_tables(read(path, columns=[label])).equals(expected.select([label]))
 
 
 def test_categories_of_numbers_are_categories_in_a_parquet_file(tmp_path):
@@ -421,7 +421,7 @@ def test_categories_of_numbers_are_categories_in_a_parquet_file(tmp_path):
     cut = [Blocks(frame, [50, 100]) for frame in frames]
     for memory, large, same in ((1024, False, frames), (0.005, True, cut)):
         with sklearn.config_context(working_memory=memory):
-            assert isinstance(opened(paths[0]), FileBlocks) == large
+            assert isinstance(read(paths[0]), File) == large
             for pair in (paths, (same[0], paths[1])):
                 found, expected = (answers(centers().fit(*each), frames[0][:9]) for each in (pair, same))
                 np.testing.assert_allclose(found, expected, **close)
@@ -433,7 +433,7 @@ def test_numbers_that_are_categories_in_some_files_of_a_folder_are_numbers(tmp_p
     frame.to_parquet(tmp_path / "1.parquet")
     assert files.table(tmp_path).schema.types == [pa.int64()]
     with sklearn.config_context(working_memory=0.001):
-        assert [block.schema.types for block in opened(tmp_path)] == [[pa.int64()]] * 2
+        assert [block.schema.types for block in read(tmp_path)] == [[pa.int64()]] * 2
 
 
 def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
@@ -442,8 +442,8 @@ def test_chosen_columns_of_an_array_file_keep_their_names(tmp_path, samples):
     asked = {"n_permutations": 19, "random_state": 0}
     expected = dd.compare(*(rows[:SMALL] for rows in samples), columns=["x2", "x0"], **asked)
     with sklearn.config_context(working_memory=0.005):
-        blocks = [opened(tmp_path / f"{name}.npy", columns=["x2", "x0"]) for name in "AB"]
-        assert all(isinstance(each, FileBlocks) for each in blocks)
+        blocks = [read(tmp_path / f"{name}.npy", columns=["x2", "x0"]) for name in "AB"]
+        assert all(isinstance(each, File) for each in blocks)
         same_columns(dd.compare(*blocks, **asked), expected)
 
 
@@ -451,7 +451,7 @@ def test_a_model_of_files_can_be_pickled(stored):
     folder, _ = stored
     with sklearn.config_context(working_memory=0.05):
         for ending in ("csv", "parquet", "npy", "jsonl"):
-            assert isinstance(opened(folder / f"A.{ending}"), FileBlocks)
+            assert isinstance(read(folder / f"A.{ending}"), File)
             model = dd.LSDD(solver="centers", n_centers=5, sigma=1.0, random_state=0)
             model.fit(folder / f"A.{ending}", folder / f"B.{ending}")
             stored_model = pickle.dumps(model)

@@ -14,7 +14,7 @@ import sklearn
 
 import densdiff as dd
 from densdiff.io import files
-from densdiff.io.blocks import opened
+from densdiff.io.files import read
 from densdiff.sources import blocks
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
@@ -169,8 +169,8 @@ def as_csv(path, columns):
     ],
 )
 def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad, what, monkeypatch):
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
-    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 12)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 1 << 12)
     write(tmp_path / f"A.{ending}", good)
     values = good["a"].tolist()
     values[BAD] = bad
@@ -181,8 +181,8 @@ def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad
 
 @pytest.mark.parametrize("row", [3, BAD])
 def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch):
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
-    monkeypatch.setattr("densdiff.io.blocks._VALUES", 1 << 12)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 1 << 12)
     values = [str(value) for value in good["a"]]
     values[row] = "oops"
     for ending, write in (("csv", as_csv), ("parquet", as_parquet)):
@@ -198,7 +198,7 @@ def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch)
 
 
 def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch):
-    monkeypatch.setattr("densdiff.io.blocks._TEXT_BLOCK", 1 << 16)
+    monkeypatch.setattr("densdiff.io.memory.TEXT_BLOCK", 1 << 16)
     as_csv(tmp_path / "A.csv", good)
     lines = (tmp_path / "A.csv").read_text().splitlines()
     ragged, quoted = list(lines), ["a,b", *(f"{number}.5,1" for number in range(ROWS))]
@@ -229,10 +229,11 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
         ):
             (tmp_path / name).write_text("\n".join(content) + "\n")
             found[name] = refused(dd.compare, tmp_path / "A.csv", tmp_path / name)
-    assert found["ragged.csv"] == "row 30001 of ragged.csv has 3 fields, expected 2 as in the first line"
+    assert found["ragged.csv"] == "line 30003 of ragged.csv has 3 fields, expected 2 as in the first line"
     assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
-    assert found["quoted.csv"] == "quoted.csv: a quote opens that is never closed, or a row is larger than 65536 bytes"
-    assert found["late.csv"] == "late.csv: a quote opens that is never closed"
+    never = "is never closed, or its row is longer than 65536 bytes"
+    assert found["quoted.csv"] == f"quoted.csv: a quote that opens in line 41 {never}"
+    assert found["late.csv"] == "late.csv: a quote that opens in line 30003 is never closed"
     assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
     kinds = "is text, and before it stands a number; a column holds one kind"
     assert found["changed.jsonl"] == f"column 'a' of changed.jsonl: 'u' at row 30001 {kinds}"
@@ -250,7 +251,7 @@ def test_bytes_that_are_no_text_are_refused_however_late(tmp_path, ending, bad, 
     whole = refused(files.table, path)
     assert what in whole
     with sklearn.config_context(working_memory=0.1):
-        assert refused(lambda: list(opened(path))) == whole
+        assert refused(lambda: list(read(path))) == whole
 
 
 def test_the_command_reads_large_files_in_blocks(tmp_path, rows):

@@ -91,8 +91,13 @@ def escaped(text: str) -> str:
 def shown(value: Any) -> str:
     """A value as one harmless line: control and direction characters escaped, long ones cut."""
     value = value.item() if isinstance(value, np.generic) and not isinstance(value, DATES) else value
-    text = escaped(str(value) if isinstance(value, DATES) else repr(value))
-    return text if len(text) <= 80 else f"{text[:60]}..{text[-10:]}"
+    return one_line(str(value) if isinstance(value, DATES) else repr(value))
+
+
+def one_line(text: str, most: int = 80) -> str:
+    """Text that a terminal shows as it is: escaped, and cut if it is too long."""
+    text = escaped(text)
+    return text if len(text) <= most else f"{text[: most - 20]}..{text[-10:]}"
 
 
 def bare(name: str) -> str:

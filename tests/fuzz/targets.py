@@ -13,7 +13,7 @@ from densdiff.cli import inputs, stream
 from densdiff.data.points import check_sample
 from densdiff.data.tables import match_tables
 from densdiff.errors import DensDiffError, DensDiffWarning
-from densdiff.io import blocks, files
+from densdiff.io import files
 from tests.fuzz import corpus
 
 MEMORY = 16  # MiB of working memory
@@ -35,8 +35,8 @@ def tables(path):
 def block_reader(path):
     """The same file as one that does not fit into memory."""
     with sklearn.config_context(working_memory=1e-6):
-        found = blocks.opened(path)
-    for part in found if isinstance(found, blocks.FileBlocks) else ():
+        found = files.read(path)
+    for part in found if isinstance(found, files.File) else ():
         assert isinstance(part, (np.ndarray, pa.Table))
 
 

@@ -37,11 +37,10 @@ class Layout:
         from densdiff import messages
         from densdiff.errors import InputError
         from densdiff.io import files
-        from densdiff.io.blocks import opened
 
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
         nameless = path.suffix.lower() == ".npy" and own is None and also
-        reader = opened if in_blocks and not nameless else files.table
+        reader = files.read if in_blocks and not nameless else files.table
         table = reader(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
         if isinstance(table, np.ndarray) and (own or also):  # an array has no names to ask for
             rows = table.reshape(len(table), -1)
@@ -55,12 +54,12 @@ class Layout:
 
     def of_others(self, path: Path, name: str) -> Any:
         """A table, a large one in blocks, without one of its columns if it has that."""
-        from densdiff.io.blocks import FileBlocks
+        from densdiff.io.files import File
 
         found = self.read(path, in_blocks=True)
         if name not in (known := names_of(found)):
             return found
-        if isinstance(found, FileBlocks):
+        if isinstance(found, File):
             return replace(self, columns=[other for other in known if other != name]).read(path, in_blocks=True)
         return split(found, name)[0]
 
@@ -86,9 +85,9 @@ def cluster(address: str | None) -> Any:
 
 def beginning(table: Any) -> Any:
     """The first block of a large file; a table as it is."""
-    from densdiff.io.blocks import FileBlocks
+    from densdiff.io.files import File
 
-    return next(iter(table), {}) if isinstance(table, FileBlocks) else table
+    return next(iter(table), {}) if isinstance(table, File) else table
 
 
 def names_of(table: Any) -> list[str]:
@@ -155,13 +154,13 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
     from densdiff import messages
     from densdiff.errors import InputError
-    from densdiff.io import files
+    from densdiff.io.write import written
 
     if target is None:
         return
     if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
         raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
-    with suppress(_Enough), files.written(target) as aside:
+    with suppress(_Enough), written(target) as aside:
         aside.touch()
         raise _Enough
 

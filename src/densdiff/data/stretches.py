@@ -16,7 +16,7 @@ from densdiff.data.reading import Reading, reading
 from densdiff.data.series import clock_of
 from densdiff.data.summary import Summary
 from densdiff.data.table import Table, table_of
-from densdiff.io.blocks import room
+from densdiff.io.memory import room
 from densdiff.sources.source import Source, length
 
 Columns = dict[str, npt.NDArray[Any]]

@@ -16,7 +16,9 @@ from densdiff.core.sliding_window import SlidingSum
 from densdiff.data import parameters
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
-from densdiff.io import files
+from densdiff.io.npy import quiet
+from densdiff.io.options import is_path
+from densdiff.io.write import written
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 
@@ -62,7 +64,7 @@ class MonitorState:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
         arrays |= {"block": self.sums.block, "rest": self.sums.rest, "sum": self.sums.sum} | self.model.arrays()
-        with files.written(path) as aside, aside.open("wb") as file:
+        with written(path) as aside, aside.open("wb") as file:
             np.savez(file, **arrays)
 
     @classmethod
@@ -75,7 +77,7 @@ class MonitorState:
                 if file.read(2) != b"PK":
                     raise InputError("it is no npz file")
                 file.seek(0)
-                with files.quiet(), np.load(file, allow_pickle=False) as store:
+                with quiet(), np.load(file, allow_pickle=False) as store:
                     _refuse_large(sum(member.file_size for member in store.zip.infolist()))
                     arrays = {name: store[name] for name in store.files}
             return cls._of(arrays)
@@ -121,7 +123,7 @@ class MonitorState:
 
 
 def _check_path(path: Any) -> None:
-    if not files.is_path(path):
+    if not is_path(path):
         raise InputError(f"path must name a file; got {messages.came(path)}", argument="path")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from densdiff.errors import InputError, plain
-from densdiff.io.blocks import FileBlocks
+from densdiff.io.files import File
 from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, length, rows_at
 from densdiff.threads import cores
 
@@ -27,7 +27,7 @@ class BlockSource:
     """Blocks of a file, or of any object whose iteration can begin anew; ``change`` makes others of them."""
 
     where: str
-    blocks: FileBlocks | Iterable[Any]
+    blocks: File | Iterable[Any]
     rows: int | None = None
     as_table: Callable[[Any], Any] = as_it_is
     change: Change | None = None
@@ -77,7 +77,7 @@ class BlockSource:
 
     def _recognize(self, block: Any, begins: list[int]) -> None:
         """Refuse an iterable that shuffles its rows or draws others: the ends of each block tell."""
-        if isinstance(self.blocks, FileBlocks) or self.change is not None:
+        if isinstance(self.blocks, File) or self.change is not None:
             return
         ends = [self.as_table(rows_at(block, at)) for at in (slice(1), slice(self._length(block) - 1, None))]
         begins.append(hash(repr([column.values.tolist() for end in ends for column in end.columns])))
@@ -105,7 +105,7 @@ class BlockSource:
         return self._given(columns) if self.change is None else self._changed(self.change)
 
     def _given(self, columns: list[str] | None) -> Iterator[Any]:
-        if isinstance(self.blocks, FileBlocks):
+        if isinstance(self.blocks, File):
             return self.blocks.blocks(columns)
         return iter(self.blocks) if isinstance(self.blocks, list | tuple) else map(_owned, self.blocks)
 

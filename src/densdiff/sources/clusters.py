@@ -16,7 +16,7 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
-from densdiff.io import files
+from densdiff.io import parquet, wording
 from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Pass, Task, as_it_is, length, rows_at
 
 _MERGED = 8  # answers at a time
@@ -48,7 +48,7 @@ def connected(address: str) -> Iterator[None]:
         # as the default of the process, one that cannot connect would stay its default
         client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
     except Exception as error:  # whatever a name, a port or another server made of it
-        why = f"no Dask scheduler answers at {messages.shown(address)}: {files.reason(error)}"
+        why = f"no Dask scheduler answers at {messages.shown(address)}: {wording.reason(error)}"
         raise InputError(f"{why}; give the address it prints when it starts, such as tcp://127.0.0.1:8786") from error
     with client, _dask().config.set(scheduler=client):
         yield
@@ -56,13 +56,13 @@ def connected(address: str) -> Iterator[None]:
 
 def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
     """A Parquet file, or a folder of them, as a Dask data frame; workers read it by the same path."""
-    name = files.named(path)
+    name = wording.file_name(path)
     if not path.exists():
         raise InputError(f"{name} does not exist in the folder {messages.shown(str(path.parent))}")
     if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
         raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
-    parts = files.parts(path, name) if path.is_dir() else [path]
-    about = files.footers(parts, columns)
+    parts = parquet.data_files(path, name) if path.is_dir() else [path]
+    about = parquet.footers(parts, columns)
     if lost := [label for label in about.names if label in about.index]:
         raise InputError(
             f"{messages.shown(lost[0])} of {name} is an index, which Dask does not read; give it a name first"

@@ -6,7 +6,6 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import files
-from densdiff.io.blocks import FileBlocks, opened
 from densdiff.sources.blocks import BlockSource
 from densdiff.sources.clusters import DaskSource, is_dask
 from densdiff.sources.source import ArraySource, Source
@@ -27,9 +26,9 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
     >>> [type(source_of(sample, "X", as_table=lambda value, where: value)).__name__ for sample in samples]
     ['ArraySource', 'BlockSource']
     """
-    value = opened(value) if files.is_path(value) else value
+    value = files.read(value) if files.is_path(value) else value
     convert = partial(as_table, where=where)
-    if isinstance(value, FileBlocks):
+    if isinstance(value, files.File):
         return BlockSource(where, value, value.rows, convert)
     if is_dask(value):
         return DaskSource.of(where, value, convert)

@@ -1,0 +1,156 @@
+"""CSV files as blocks of rows; a file that is read whole is one block.
+
+A block is decoded by pyarrow from whole rows in memory, so that what it refuses can be looked at and named by its line.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from densdiff.errors import InputError
+from densdiff.io import csv_flaws
+from densdiff.io.arrow import pyarrow
+from densdiff.io.csv_form import CsvForm, csv_form
+from densdiff.io.options import Options
+from densdiff.io.text import Part, Text
+from densdiff.io.wording import reason
+
+_PARSED = 1 << 20  # bytes that a thread parses at a time; a row may not reach over two ends of them
+_MOST = (1 << 31) - 1  # bytes that pyarrow takes for one block
+
+
+@dataclass(frozen=True)
+class CsvFile:
+    """A CSV file whose first lines are known; ``kinds`` are those of its columns once all rows were looked at."""
+
+    text: Text
+    form: CsvForm
+    chosen: list[str] | None
+    kinds: dict[str, Any] = field(default_factory=dict)
+
+    rows = None  # only reading tells
+
+    @property
+    def places(self) -> list[Any]:
+        return self.text.places
+
+    @property
+    def names(self) -> list[str]:
+        return self.chosen or self.form.names
+
+    def fits(self, room: float) -> bool:
+        """Whether the text takes no more."""
+        return self.text.fits(room)
+
+    def checked(self) -> None:
+        """The first lines have told all that can be told before reading."""
+
+    def whole(self) -> Any:
+        """All rows in one table."""
+        return self._inferred(self.text.whole())
+
+    def blocks(self, columns: list[str] | None) -> Iterator[Any]:
+        """Tables with one kind of each column in all of the file."""
+        if not self.kinds:
+            self.kinds.update(self._kinds())
+        return self._tables(self.kinds, columns or self.chosen)
+
+    def _inferred(self, part: Part) -> Any:
+        """The rows of a part, whose columns get the kinds that hold them."""
+        table = self._decoded(part, {}, self.chosen)
+        csv_flaws.refuse_flawed_numbers(table, self.form, self.text.name)
+        return table
+
+    def _tables(self, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
+        row = 0
+        for part in self._parts():
+            table = self._decoded(part, kinds, columns, row)
+            row += len(table)
+            yield table
+
+    def _parts(self) -> Iterator[Part]:
+        def refuse_long(data: bytes, lines: int) -> None:
+            csv_flaws.refuse_row_longer_than_block(Part(data, lines), self.form, self.text.name)
+
+        return self.text.parts(self.form.row_end, refuse_long)
+
+    def _decoded(self, part: Part, kinds: dict[str, Any], columns: list[str] | None, before: int = 0) -> Any:
+        """Rows as a table; ``before`` counts those before them."""
+        pa, name = pyarrow(), self.text.name
+        if part.data.count(b'"') % 2:
+            csv_flaws.refuse_open_quote(part, self.form, name)
+        parse = partial(self._parsed, part, kinds, columns)
+        try:
+            return parse(_PARSED)
+        except pa.ArrowInvalid as error:
+            csv_flaws.refuse_long(part, name)
+            try:  # in one go, for a row that is longer; without threads pyarrow tells the row of a flaw
+                return parse(min(len(part.data) + 1, _MOST), use_threads=False)
+            except pa.ArrowInvalid as again:
+                csv_flaws.refuse_ragged(part, self.form, name, before)
+                csv_flaws.refuse_other_kind(str(again), part, self.form, name, before)
+            raise InputError(f"{name} cannot be read: {reason(error)}", file=name) from error
+
+    def _parsed(
+        self, part: Part, kinds: dict[str, Any], columns: list[str] | None, step: int, use_threads: bool = True
+    ) -> Any:
+        pa, csv, form = pyarrow(), pyarrow("csv"), self.form
+        data, names = part.data, None if form.header and part.first else form.names
+        if form.alone:
+            data = (data.lstrip(b"\r\n") if part.first else data).rstrip(b"\r\n")
+        if not data:  # the empty lines at the end
+            return pa.schema([(label, kinds.get(label, pa.null())) for label in columns or form.names]).empty_table()
+        return csv.read_csv(
+            pa.BufferReader(data),
+            csv.ReadOptions(column_names=names, block_size=step, use_threads=use_threads),
+            csv.ParseOptions(delimiter=form.sep, newlines_in_values=b'"' in data, ignore_empty_lines=not form.alone),
+            csv.ConvertOptions(column_types=kinds, include_columns=columns, **self._marks()),
+        )
+
+    def _marks(self) -> dict[str, Any]:
+        return {"decimal_point": self.form.decimal, "strings_can_be_null": True}
+
+    def _kinds(self) -> dict[str, Any]:
+        """Kinds of columns by the first part, and by all parts where that has whole numbers or nothing."""
+        pa = pyarrow()
+        first = next(self._parts())
+        kinds = {field.name: field.type for field in self._inferred(first).schema}
+        unsure = [label for label, kind in kinds.items() if kind in (pa.int64(), pa.null())]
+        row = 0
+        for table in self._tables(dict.fromkeys(unsure, pa.string()), unsure) if unsure and not first.last else ():
+            for label in unsure:
+                if kinds[label] == pa.null():
+                    kinds[label] = self._kind_of_text(table.select([label]), row)
+                elif kinds[label] == pa.int64() and not _are_whole(table[label]):
+                    kinds[label] = pa.float64()
+            row += len(table)
+        return kinds
+
+    def _kind_of_text(self, column: Any, row: int) -> Any:
+        """The kind of a column of text that was empty up to a row."""
+        pa, csv = pyarrow(), pyarrow("csv")
+        sink = pa.BufferOutputStream()
+        csv.write_csv(column.drop_null().rename_columns(["v"]), sink)
+        parse, convert = csv.ParseOptions(newlines_in_values=True), csv.ConvertOptions(**self._marks())
+        text = pa.BufferReader(sink.getvalue())
+        kind = csv.read_csv(text, parse_options=parse, convert_options=convert).schema.types[0]
+        if kind == pa.string():
+            csv_flaws.refuse_flawed_numbers(column, self.form, self.text.name, row)
+        return kind
+
+
+def _are_whole(values: Any) -> bool:
+    """Whether each text is a whole number of 64 bits, or missing."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    for change in (lambda text: text, compute.utf8_trim_whitespace):  # most have no spaces around them
+        with suppress(pa.ArrowInvalid):
+            change(values).cast(pa.int64())
+            return True
+    return False
+
+
+def opened(text: Text, head: bytes, options: Options) -> CsvFile:
+    """A file written as the options and its first lines say."""
+    return CsvFile(text, csv_form(head, text.name, options), options.columns)

@@ -1,0 +1,117 @@
+"""What is wrong with the rows of a CSV file: found slowly, after pyarrow has refused them or taken numbers for text.
+
+Rows are data rows, counted from 0; lines are counted from 1.
+"""
+
+import io
+import re
+from typing import Any
+
+from densdiff.errors import InputError
+from densdiff.io import memory
+from densdiff.io.arrow import pyarrow
+from densdiff.io.csv_form import CsvForm, is_number, number_pattern, records
+from densdiff.io.text import Part, line_at
+from densdiff.messages import shown
+
+_NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
+_FIELD = 1 << 17  # bytes of a field at which Python's reader gives up
+_THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
+
+
+def refuse_open_quote(part: Part, form: CsvForm, name: str) -> None:
+    """An error if a quote opens that does not close: pyarrow would take the rest of the file for one field."""
+    if (at := form.open_quote(part.data)) >= 0:
+        line = part.lines + line_at(part.data, at)
+        raise InputError(f"{name}: a quote that opens in line {line} is never closed", file=name)
+
+
+def refuse_row_longer_than_block(part: Part, form: CsvForm, name: str) -> None:
+    """An error that says why a part of the file, which begins with a row, holds no end of one.
+
+    Empty lines pass: those of a single column are rows only if something follows.
+    """
+    if not part.data.strip(b"\r\n"):
+        return
+    size = memory.TEXT_BLOCK
+    text = f"line {part.lines + 1} of {name} has more than {size} bytes; at most {size} are read: shorten it"
+    if (at := form.open_quote(part.data)) >= 0:
+        line = part.lines + line_at(part.data, at)
+        text = f"{name}: a quote that opens in line {line} is never closed, or its row is longer than {size} bytes"
+    raise InputError(text, file=name)
+
+
+def refuse_long(part: Part, name: str) -> None:
+    """An error if a line is longer than a block of text."""
+    size = memory.TEXT_BLOCK
+    for line, text in enumerate(io.BytesIO(part.data), part.lines + 1):
+        if len(text) > size:
+            what = f"line {line} of {name} has {len(text)} bytes; at most {size} are read: shorten it"
+            raise InputError(what, file=name)
+
+
+def refuse_ragged(part: Part, form: CsvForm, name: str, before: int) -> None:
+    """An error if a row has other fields than the first line; ``before`` counts the data rows before these."""
+    width, named = len(form.names), form.header and part.first
+    row = before - named
+    for line, fields in records(part.data, form.sep):
+        if (found := len(fields)) != width:
+            many = f"{found} field{'s' * (found > 1)}"
+            hint = "" if width > 1 else "; if it uses a decimal comma, give sep=';', decimal=','"
+            if form.hash_first:
+                hint = ", which begins with '#'; remove it if it is a comment"
+            text = f"line {part.lines + line} of {name} has {many}, expected {width} as in the first line{hint}"
+            raise InputError(text, file=name, row=row)
+        row += 1
+    if named and row == before and len(part.data) < _FIELD:
+        raise InputError(f"{name} has 0 data rows", file=name)
+
+
+def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0) -> None:
+    """One bad value turns a column of numbers into text; a column with mostly words is text.
+
+    ``before`` counts the rows before these.
+    """
+    pa, compute = pyarrow(), pyarrow("compute")
+    for label, values in zip(table.column_names, table.columns, strict=True):
+        given = len(values) - values.null_count
+        if values.type != pa.string() or not given:
+            continue
+        alike = compute.sum(compute.match_substring_regex(values, f"{number_pattern('.,')}|{_THOUSANDS}")).as_py()
+        if alike < _NEARLY * given:
+            continue
+        row = compute.index(compute.match_substring_regex(values, number_pattern(form.decimal)), False).as_py()
+        if row < 0:
+            continue  # numbers that pyarrow does not take for numbers stay text
+        value, row = values[row].as_py(), before + row
+        cure = _cure(value, form.decimal, f"{alike} of {given} values are")
+        text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}"
+        raise InputError(text, file=name, column=label, row=row)
+
+
+def _cure(value: str, decimal: str, count: str) -> str:
+    other = "," if decimal == "." else "."
+    if is_number(value, other):
+        return f"with {other!r} as decimal mark it is: give decimal={other!r}"
+    if re.match(_THOUSANDS, value):
+        return "without a mark between thousands it is"
+    return f"{count}; correct it, leave it empty, or leave the column out by columns="
+
+
+def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: int) -> None:
+    """An error that names the value which is of another kind than the first rows of its column, if pyarrow met one.
+
+    ``before`` counts the data rows before the part; pyarrow counts from its first line, and tells only without threads.
+    """
+    value = re.search(r"conversion error to (\w+).*invalid value '(.*)'", error, re.DOTALL)
+    place = re.search(r"[Cc]olumn #(\d+)", error)
+    if not value or not place:
+        return
+    line = re.search(r"[Rr]ow #(\d+)", error)
+    row = before + int(line[1]) - 1 - (form.header and part.first) if line else None
+    label = form.names[int(place[1])]
+    kind = {"double": "a number", "int64": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
+    where = "a row" if row is None else f"row {row}"
+    what = f"column {shown(label)} of {name}: {shown(value[2])} at {where} is not {kind}, as the first rows are"
+    cure = "correct it, leave it empty, leave the column out by columns=, or save a column of text as Parquet"
+    raise InputError(f"{what}; {cure}", file=name, column=label, row=row)

@@ -1,0 +1,121 @@
+"""JSON Lines as blocks of rows; a file that is read whole is one block."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from densdiff.errors import InputError
+from densdiff.io import memory
+from densdiff.io.arrow import pyarrow, validated
+from densdiff.io.jsonl_flaws import refuse_crash, refuse_line
+from densdiff.io.text import Part, Text
+from densdiff.io.wording import reason, refuse_absent
+
+_PARSED = 1 << 20  # bytes that a thread parses at a time; a line may not reach over two ends of them
+
+
+@dataclass(frozen=True)
+class JsonLines:
+    """A file of JSON Lines; its columns are known after a look through all lines."""
+
+    text: Text
+    chosen: list[str] | None
+
+    rows = None  # only reading tells
+
+    @property
+    def places(self) -> list[Any]:
+        return self.text.places
+
+    @property
+    def names(self) -> list[str]:
+        return self.chosen or self._schema.names
+
+    def fits(self, room: float) -> bool:
+        """Whether the text takes no more."""
+        return self.text.fits(room)
+
+    def checked(self) -> None:
+        """Look through all lines, and refuse the first that would be refused later."""
+        refuse_absent(self.chosen, self._schema.names, self.text.name)
+
+    def whole(self) -> Any:
+        """All rows in one table."""
+        table = self._inferred(self.text.whole(), 0, ())
+        self._refuse_no_columns(table.schema)
+        refuse_absent(self.chosen, table.column_names, self.text.name)
+        return table if self.chosen is None else table.select(self.chosen)
+
+    def blocks(self, columns: list[str] | None) -> Iterator[Any]:
+        """Tables with one kind of each column in all of the file."""
+        self.checked()
+        schema = pyarrow().schema([self._schema.field(label) for label in columns or self.names])
+        return (_parsed(part, schema).select(schema.names) for part in self._parts())
+
+    @cached_property
+    def _schema(self) -> Any:
+        """The columns of all lines, which are looked through first for what would take the parser down."""
+        schema, rows = pyarrow().schema([]), 0
+        for part in self._parts():
+            table = self._inferred(part, rows, schema)
+            try:
+                schema = _unified(schema, table.schema)
+            except pyarrow().ArrowException as error:
+                refuse_line(part, self.text.name, rows, schema)
+                raise self._unreadable(error, rows) from None
+            rows += len(table)
+        self._refuse_no_columns(schema)
+        return schema
+
+    def _inferred(self, part: Part, rows: int, before: Any) -> Any:
+        """Lines as a table whose columns get the kinds that hold them; ``rows`` with fields ``before`` precede them."""
+        refuse_crash(part, self.text.name)
+        try:
+            return _parsed(part)
+        except pyarrow().ArrowException as error:
+            refuse_line(part, self.text.name, rows, before)
+            raise self._unreadable(error, rows) from None
+
+    def _unreadable(self, error: Exception, rows: int) -> InputError:
+        where = f" after row {rows - 1}" if rows else ""
+        text = f"{self.text.name} cannot be read{where}: {reason(error)}; save it as Parquet"
+        return InputError(text, file=self.text.name)
+
+    def _refuse_no_columns(self, schema: Any) -> None:
+        if not schema.names:
+            raise InputError(f"{self.text.name} has no columns", file=self.text.name)
+
+    def _parts(self) -> Iterator[Part]:
+        """Parts that hold more than empty lines."""
+        parts = self.text.parts(lambda data: data.rfind(b"\n") + 1, self._refuse_long)
+        return (part for part in parts if part.data.strip())
+
+    def _refuse_long(self, data: bytes, lines: int) -> None:
+        most = f"{memory.TEXT_BLOCK >> 20} MiB"
+        text = f"{self.text.name} has a line longer than {most}; save it as Parquet"
+        raise InputError(text, file=self.text.name)
+
+
+def _parsed(part: Part, schema: Any = None) -> Any:
+    pa, json = pyarrow(), pyarrow("json")
+    how = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore" if schema else "infer")
+    try:
+        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=_PARSED), how)
+    except pa.ArrowInvalid as error:
+        if "straddling" not in str(error):
+            raise
+        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=len(part.data)), how)
+    return validated(table)
+
+
+def _unified(known: Any, found: Any) -> Any:
+    """Fields of both; what is a date here and other text there is text, as in a file that is read whole."""
+    pa = pyarrow()
+    texts = {field.name for each in (known, found) for field in each if field.type == pa.string()}
+
+    def loose(field: Any) -> Any:
+        return field.with_type(pa.string()) if field.name in texts and pa.types.is_timestamp(field.type) else field
+
+    both = [pa.schema(map(loose, each)) for each in (known, found)]
+    return pa.unify_schemas(both, promote_options="permissive")

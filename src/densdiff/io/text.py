@@ -1,0 +1,243 @@
+"""Text files, plain or compressed, as parts of whole rows: what CSV and JSON Lines have in common.
+
+Bytes that are no text in UTF-8 are refused by what they seem to be, with their line.
+"""
+
+import codecs
+import gzip
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from densdiff.errors import InputError
+from densdiff.io import memory
+from densdiff.io.arrow import pyarrow
+
+_HEAD = 1 << 20  # bytes that tell how a text is written
+_USUAL, _UTMOST = 10, 1032  # bytes of text that gzip makes 1 of
+_BUFFER = 1 << 20
+_CHUNK = 1 << 26
+_CUT_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
+_FOREIGN = {  # how a file begins that is no text
+    b"PAR1": "is a Parquet file; let its name end in .parquet",
+    b"\x93NUMPY": "is a NumPy file; let its name end in .npy",
+    b"PK\x03\x04": "is a zip archive or an Excel workbook; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
+    b"\x1f\x8b": "is compressed; let its name end in .gz",
+    b"ARROW1": "is an Arrow file; save it as Parquet",
+}
+_BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """Whole rows of a text, and what stands before them."""
+
+    data: bytes
+    lines: int = 0  # before these
+    first: bool = True
+    last: bool = True
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text file after a look at its first bytes; a short one is kept, and so is what can be read only once."""
+
+    name: str
+    place: Path | None  # None for standard input and pipes
+    ending: str  # what the name says about the format; of the text within, if it is compressed
+    kept: bytes | None
+
+    @property
+    def places(self) -> list[Path]:
+        return [] if self.place is None else [self.place]
+
+    def fits(self, room: float) -> bool:
+        """Whether the text takes no more; what can be read only once was taken in as a whole."""
+        if self.place is None:
+            return True
+        if self.kept is not None:
+            return len(self.kept) <= room
+        return _unpacked_within(self.place, room) if _is_packed(self.place) else self.place.stat().st_size <= room
+
+    def whole(self) -> Part:
+        """All of the text as one part; an error if it is larger than the memory ceiling."""
+        if self.kept is None:
+            return Part(self._checked(self._drained()).removeprefix(codecs.BOM_UTF8))
+        known = self.place is not None and not _is_packed(self.place)
+        memory.refuse_large(len(self.kept), self.name, "" if known else "more than ")
+        return Part(self.kept.removeprefix(codecs.BOM_UTF8))
+
+    def parts(self, row_end: Callable[[bytes], int], refuse_long: Callable[[bytes, int], None]) -> Iterator[Part]:
+        """Whole rows, about a block of text at a time.
+
+        ``row_end`` tells where in some bytes the last whole row ends, 0 if nowhere; ``refuse_long`` is given what is
+        more than a block and has no such end, and the number of lines before it.
+        """
+        step, lines = memory.TEXT_BLOCK, 0
+        with self._stream() as stream:
+            rest = stream.read(len(codecs.BOM_UTF8))
+            start, rest = (len(rest), b"") if rest == codecs.BOM_UTF8 else (0, rest)
+            first, last = True, False
+            while not last:
+                chunk = stream.read(step)
+                data, last = rest + chunk, len(chunk) < step
+                end = len(data) if last else row_end(data)
+                if not end and len(data) > step + len(codecs.BOM_UTF8):
+                    self._checked(_CUT_CHARACTER.sub(b"", data), lines, start)
+                    refuse_long(data, lines)
+                part, rest = self._checked(data[:end], lines, start), data[end:]
+                if part:
+                    yield Part(part, lines, first, last)
+                    first = False
+                lines, start = lines + part.count(b"\n"), start + len(part)
+
+    def _checked(self, data: bytes, lines: int = 0, start: int = 0) -> bytes:
+        if self.kept is None:
+            refuse_bytes(data, self.name, lines, start)
+        return data
+
+    def _stream(self) -> AbstractContextManager[Any]:
+        return _open(self.place) if self.place and self.kept is None else io.BytesIO(self.kept or b"")
+
+    def _drained(self) -> bytes:
+        assert self.place is not None
+        with _open(self.place) as stream:
+            if _is_packed(self.place):
+                return drained(stream, self.name)
+            size = os.fstat(stream.fileno()).st_size
+            memory.refuse_large(size, self.name)
+            data = drained(stream, self.name)
+        if len(data) < size:
+            text = f"{self.name} shrank from {size} to {len(data)} bytes while it was read; copy it again"
+            raise InputError(text, file=self.name)
+        return data
+
+
+def opened(place: Path, name: str) -> tuple[Text, bytes]:
+    """A file and its first lines, which are text."""
+    pyarrow("csv")  # before a gigabyte is read in vain
+    ending = (Path(place.stem) if _is_packed(place) else place).suffix.lower()
+    if not place.is_file() and place.exists():  # a pipe
+        with _open(place) as stream:
+            return _taken_in(stream, name, ending)
+    with _open(place) as stream:
+        head = stream.read(_HEAD)
+        kept = None if len(head) == _HEAD or stream.read(1) else head
+    if kept is None:
+        head = head[: head.rfind(b"\n") + 1] or _CUT_CHARACTER.sub(b"", head)
+    _refuse_foreign(head, name)
+    return Text(name, place, ending, kept), head.removeprefix(codecs.BOM_UTF8)
+
+
+def standard_input(name: str) -> tuple[Text, bytes]:
+    """All that comes from standard input, and once more as its first lines."""
+    pyarrow("csv")
+    return _taken_in(sys.stdin.buffer, name, "")
+
+
+def _taken_in(stream: Any, name: str, ending: str) -> tuple[Text, bytes]:
+    """What cannot be read twice."""
+    data = drained(stream, name)
+    _refuse_foreign(data, name)
+    return Text(name, None, ending, data), data.removeprefix(codecs.BOM_UTF8)
+
+
+def drained(stream: Any, name: str) -> bytes:
+    """All that a stream holds, which need not say beforehand how much that is."""
+    chunks: list[bytes] = []
+    while chunk := stream.read(_CHUNK):
+        chunks.append(chunk)
+        memory.refuse_large(sum(map(len, chunks)), name, "more than ")
+    return b"".join(chunks)
+
+
+def holds_json(head: bytes, name: str, ending: str) -> bool:
+    """Whether a text is JSON Lines and not CSV, by the ending of its name and how it begins."""
+    first = re.findall(rb"\A\s*(\S)", head)
+    if not first:
+        raise InputError(f"{name} is empty", file=name)
+    wanted = ending in (".jsonl", ".ndjson", ".json")
+    if first == [b"["] and (wanted or ending == ""):
+        raise InputError(f"{name} is one JSON list; write one object a line (JSON Lines)", file=name)
+    if wanted and first != [b"{"]:
+        text = f"{name} is not JSON Lines, in which each line is an object in braces; is it CSV?"
+        raise InputError(text, file=name)
+    if first != [b"{"] or (ending == ".csv" and not _is_json(head)):
+        return False
+    if ending == ".csv":
+        raise InputError(f"{name} holds JSON Lines; let its name end in .jsonl", file=name)
+    return True
+
+
+def refuse_bytes(data: bytes, name: str, lines: int = 0, start: int = 0) -> None:
+    """An error if a part of a text, after so many lines and bytes, holds NUL or is not UTF-8."""
+    pa = pyarrow()
+    if (at := data.find(b"\0")) >= 0:
+        where = f"line {lines + line_at(data, at)} (byte {start + at})"
+        raise InputError(f"{name} has a NUL byte in {where}; it is damaged, or no text file", file=name)
+    whole = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
+    try:
+        pa.Array.from_buffers(pa.large_string(), 1, whole).validate(full=True)
+    except pa.ArrowInvalid:
+        try:
+            data.decode()
+        except UnicodeDecodeError as error:
+            line = lines + line_at(data, error.start)
+            where = f"byte 0x{data[error.start]:02x} in line {line} (byte {start + error.start})"
+            text = f"{name} is not UTF-8: {where}; save it as UTF-8 (is it Latin-1?)"
+            raise InputError(text, file=name) from None
+        raise
+
+
+def line_at(data: bytes, at: int) -> int:
+    """The number of a line, from 1, by a place in it."""
+    return data.count(b"\n", 0, at) + 1
+
+
+def _is_packed(place: Path) -> bool:
+    return place.suffix.lower() == ".gz"
+
+
+def _open(place: Path) -> Any:
+    return gzip.open(place) if _is_packed(place) else place.open("rb")
+
+
+def _unpacked_within(place: Path, limit: float) -> bool:
+    """Whether a compressed text is short; it is unpacked for that where its size does not tell."""
+    stored = place.stat().st_size
+    if not stored * _USUAL <= limit < stored * _UTMOST:
+        return stored * _UTMOST <= limit
+    with _open(place) as stream:
+        while (part := stream.read(_BUFFER)) and stream.tell() <= limit:
+            pass
+    return not part
+
+
+def _refuse_foreign(data: bytes, name: str) -> None:
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise InputError(f"{name} {what}", file=name)
+    for mark, encoding in _BOMS.items():
+        if data.startswith(mark):
+            raise InputError(f"{name} is encoded as {encoding}; save it as UTF-8", file=name)
+    if 0 <= (at := data.find(b"\0")) < 2 and not any(data[at:40:2]):
+        raise InputError(f"{name} seems to be encoded as UTF-16; save it as UTF-8", file=name)
+    refuse_bytes(data, name)
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(io.BytesIO(data).readline())
+    except (ValueError, RecursionError):
+        return False
+    return True

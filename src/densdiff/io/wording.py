@@ -1,0 +1,55 @@
+"""What messages call a file, and why the system or a reader refused it."""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+
+from densdiff.errors import DensDiffError, InputError
+from densdiff.messages import listed, one_line
+
+
+def file_name(path: str | PathLike[str]) -> str:
+    """A path as messages call it, without its folder."""
+    return "standard input" if os.fspath(path) == "-" else one_line(Path(path).name or os.fspath(path) or ".")
+
+
+def reason(error: BaseException) -> str:
+    """Why, in the words of the system or of the reader, without its paths and advice."""
+    if isinstance(error, OSError) and error.errno:
+        text = os.strerror(error.errno)
+        return text[:1].lower() + text[1:]
+    return one_line(str(error).strip().split("\n")[0], 200) or type(error).__name__
+
+
+@contextmanager
+def one_refusal(file: str, what: str) -> Iterator[None]:
+    """Readers of damaged bytes raise whatever they met; a user gets one `InputError` that names the file."""
+    try:
+        yield
+    except DensDiffError:
+        raise
+    except Exception as error:
+        raise InputError(f"{file} {what}: {reason(error)}", file=file) from error
+
+
+def refuse_absent(columns: Sequence[str] | None, names: Sequence[str], file: str) -> None:
+    """An error if columns are asked for that a file does not have."""
+    known = set(names)
+    if absent := [column for column in columns or () if column not in known]:
+        text = f"{file} has no column {listed(absent)}; it has {listed(names)}"
+        raise InputError(text, file=file, argument="columns", column=absent[0])
+
+
+def repeated(names: Sequence[str]) -> list[str]:
+    """Names that occur more than once."""
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+def refuse_repeated(names: Sequence[str], where: str, cure: str, file: str) -> None:
+    """An error if two columns of a file, or of a line of it, have one name."""
+    if twice := repeated(names):
+        text = f"{where} has more than one column named {listed(twice)}; {cure}"
+        raise InputError(text, file=file, column=twice[0])
