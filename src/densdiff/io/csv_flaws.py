@@ -12,7 +12,7 @@ from densdiff.io import memory
 from densdiff.io.arrow import pyarrow
 from densdiff.io.csv_form import CsvForm, is_number, number_pattern, records
 from densdiff.io.text import Part, line_at
-from densdiff.messages import shown
+from densdiff.messages import argument, shown
 
 _NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
 _FIELD = 1 << 17  # bytes of a field at which Python's reader gives up
@@ -57,7 +57,8 @@ def refuse_ragged(part: Part, form: CsvForm, name: str, before: int) -> None:
     for line, fields in records(part.data, form.sep):
         if (found := len(fields)) != width:
             many = f"{found} field{'s' * (found > 1)}"
-            hint = "" if width > 1 else "; if it uses a decimal comma, give sep=';', decimal=','"
+            european = f"{argument('sep', ';')}, {argument('decimal', ',')}"
+            hint = "" if width > 1 else f"; if it uses a decimal comma, give {european}"
             if form.hash_first:
                 hint = ", which begins with '#'; remove it if it is a comment"
             text = f"line {part.lines + line} of {name} has {many}, expected {width} as in the first line{hint}"
@@ -92,10 +93,10 @@ def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0)
 def _cure(value: str, decimal: str, count: str) -> str:
     other = "," if decimal == "." else "."
     if is_number(value, other):
-        return f"with {other!r} as decimal mark it is: give decimal={other!r}"
+        return f"with {other!r} as decimal mark it is: give {argument('decimal', other)}"
     if re.match(_THOUSANDS, value):
         return "without a mark between thousands it is"
-    return f"{count}; correct it, leave it empty, or leave the column out by columns="
+    return f"{count}; correct it, leave it empty, or leave the column out by {argument('columns', ...)}"
 
 
 def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: int) -> None:
@@ -113,5 +114,6 @@ def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: 
     kind = {"double": "a number", "int64": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
     where = "a row" if row is None else f"row {row}"
     what = f"column {shown(label)} of {name}: {shown(value[2])} at {where} is not {kind}, as the first rows are"
-    cure = "correct it, leave it empty, leave the column out by columns=, or save a column of text as Parquet"
+    leave = f"leave the column out by {argument('columns', ...)}"
+    cure = f"correct it, leave it empty, {leave}, or save a column of text as Parquet"
     raise InputError(f"{what}; {cure}", file=name, column=label, row=row)

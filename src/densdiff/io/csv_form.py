@@ -17,7 +17,7 @@ import numpy.typing as npt
 from densdiff.errors import InputError
 from densdiff.io.options import Options
 from densdiff.io.wording import refuse_absent, refuse_repeated
-from densdiff.messages import listed, shown
+from densdiff.messages import argument, listed, shown
 
 _SEPARATORS = ",;\t|"
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -97,10 +97,12 @@ def csv_form(head: bytes, name: str, options: Options) -> CsvForm:
     decimal = options.decimal or _decimal(head, name, sep)
     first = next((fields for _, fields in records(head, sep)), [])
     names = first if options.header else [f"x{j}" for j in range(len(first))]
-    refuse_repeated(names, name, "rename them, or give header=False if there are no names", name)
+    refuse_repeated(names, name, f"rename them, or give {argument('header', False)} if there are no names", name)
     filled = [field for field in names if field.strip()]
     if any(decimal in field for field in filled) and all(is_number(field, decimal) for field in filled):
-        text = f"{name} begins with numbers, {listed(filled)}, and no names of columns; give header=False"
+        text = (
+            f"{name} begins with numbers, {listed(filled)}, and no names of columns; give {argument('header', False)}"
+        )
         raise InputError(text, file=name, argument="header")
     refuse_absent(options.columns, names, name)
     return CsvForm(sep, decimal, names, options.header, head.lstrip().startswith(b"#"))
@@ -142,7 +144,7 @@ def _separator(head: bytes, name: str) -> str:
         if all(is_number(field, ",") for field in fields):
             return steady[1]
     if len(steady) > 1:
-        text = f"{name} could be separated by {' or '.join(map(repr, steady))}; say which with sep="
+        text = f"{name} could be separated by {' or '.join(map(repr, steady))}; say which with {argument('sep', ...)}"
         raise InputError(text, file=name, argument="sep")
     return steady[0]
 
@@ -157,7 +159,7 @@ def _decimal(head: bytes, name: str, sep: str) -> str:
         return "."
     if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", field) for field in commas):
         raise InputError(
-            f"{name}: {shown(commas[0])} may be a decimal number or thousands; give decimal=',' for the former, and "
+            f"{name}: {shown(commas[0])} may be a decimal number or thousands; give {argument('decimal', ',')} for the former, and "
             "write thousands without a comma",
             file=name,
             argument="decimal",

@@ -5,6 +5,7 @@ import math
 from sklearn import get_config
 
 from densdiff.errors import InputError
+from densdiff.messages import memory_limit
 
 _SHARE = 0.25  # of the memory ceiling: what rows may take that are read whole
 VALUES = 1 << 20  # in a block of Parquet or NumPy: 8 MiB of numbers
@@ -23,6 +24,6 @@ def refuse_large(needed: int, file: str, more: str = "") -> None:
         needed = math.ceil(needed / 2**20)
         raise InputError(
             f"{file} needs {more}{needed} MiB of memory, the limit is {allowed:g} MiB; take fewer rows or columns, "
-            f"or raise it by sklearn.set_config(working_memory={'...' if more else needed})",
+            f"or raise it by {memory_limit('...' if more else needed)}",
             file=file,
         )

@@ -7,7 +7,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io.wording import repeated
-from densdiff.messages import listed, shown
+from densdiff.messages import argument, listed, shown
 
 
 def is_path(value: Any) -> bool:
@@ -35,16 +35,18 @@ class Options:
         """Options as given, or an error that names the one that makes no sense."""
         chosen = None if columns is None else list(columns)
         if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
-            raise InputError("columns must be a list of names", argument="columns")
+            raise InputError(f"{argument('columns')} must be a list of names", argument="columns")
         if chosen == []:
-            text = "columns is empty; name at least 1 column, or leave it out to read all"
+            text = f"{argument('columns')} is empty; name at least 1 column, or leave it out to read all"
             raise InputError(text, argument="columns")
         if twice := repeated(chosen or ()):
             text = f"columns has more than one column named {listed(twice)}; name each once"
             raise InputError(text, argument="columns", column=twice[0])
         sep = "\t" if sep == r"\t" else sep
         if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):
-            raise InputError(f"sep must be one character such as ',' or ';'; got {shown(sep)}", argument="sep")
+            raise InputError(
+                f"{argument('sep')} must be one character such as ',' or ';'; got {shown(sep)}", argument="sep"
+            )
         if decimal not in (None, ".", ","):
-            raise InputError(f"decimal must be '.' or ','; got {shown(decimal)}", argument="decimal")
+            raise InputError(f"{argument('decimal')} must be '.' or ','; got {shown(decimal)}", argument="decimal")
         return cls(chosen, sep, decimal, header)
