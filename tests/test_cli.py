@@ -8,13 +8,15 @@ import subprocess
 import sys
 import threading
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
+import typer
 
 import densdiff as dd
-from densdiff import cli
-from densdiff.cli import failures, stream
+from densdiff import cli, errors, messages
+from densdiff.cli import failures, inputs, stream
 from densdiff.errors import DensDiffWarning, InputError
 from tests.command_line import BUFFERED, COMMAND, as_csv, on_terminal, process, refusal, run, shifted, silently
 
@@ -151,7 +153,8 @@ def test_a_warning_given_twice_is_one_note(tables, monkeypatch):
     usual = dd.compare
 
     def warning(*samples, **options):
-        for text in ("seen by n_permutations in A", "other", "seen by n_permutations in A"):
+        seen = f"seen by {messages.argument('n_permutations')} in {messages.name_of('A')}"
+        for text in (seen, "other", seen):
             warnings.warn(text, DensDiffWarning, stacklevel=1)
         return usual(*samples, **options)
 
@@ -589,10 +592,54 @@ def test_interrupt_is_status_130_and_silent(tables, monkeypatch):
 
 
 def test_messages_use_the_words_of_the_command_line_but_leave_names_alone():
-    failures.call_them({r"\bA\b": "x\\1.csv"})
-    worded = failures._worded("column 'n_permutations of A' of A: n_permutations, missing=\"drop\", give decimal=','")
-    assert worded == r"column 'n_permutations of A' of x\1.csv: --permutations, --missing drop, give --decimal ','"
-    failures.call_them({})
+    with messages.called({"A": "x\\1{}.csv"}):
+        of = f"column 'n_permutations of A' of {messages.name_of('A')}"
+    options = [
+        messages.argument("n_permutations"),
+        messages.argument("missing", "drop"),
+        messages.argument("decimal", ","),
+        messages.argument("header", False),
+        messages.argument("sep", ...),
+        messages.argument("tuning", "window"),
+        messages.memory_limit(46),
+    ]
+    assert failures._worded(InputError(f"{of}: {', '.join(options)}, A, alpha")) == (
+        "column 'n_permutations of A' of x\\1{}.csv: --permutations, --missing drop, --decimal ',', --no-header, "
+        '--sep, tuning="window", SKLEARN_WORKING_MEMORY=46 in the environment, A, alpha'
+    )
+
+
+def test_no_text_of_the_library_is_searched_for_words():
+    for path in Path(cli.__file__).parent.glob("*.py"):
+        assert "import re\n" not in path.read_text("utf-8"), path.name
+
+
+def test_every_option_of_the_wording_is_one_of_a_command():
+    commands = typer.main.get_command(cli.app).commands.values()
+    known = {name for command in commands for option in command.params for name in option.opts}
+    assert {text.split()[0] for text in failures._OPTIONS.values() if text.startswith("--")} <= known
+
+
+@pytest.mark.parametrize("name", [errors.mark("a", "missing", "drop"), "\ue000", "a\ue001b\ue002"])
+def test_marks_in_files_are_text(name, put):
+    table = {name: [1.0, np.nan, 2.0], "level": [name, "b", "b"]}
+    file = put(f"{name}.csv", as_csv(table).replace("nan", ""))
+    escaped = name.encode("unicode_escape").decode()
+    assert refusal("compare", file, file) == (
+        f"column '{escaped}' of '{escaped}.csv': 1 missing value, at row 1; use --missing drop or --missing level"
+    )
+    assert refusal("compare", file, file, "--missing", name).endswith(f"got '{escaped}'")
+    code, out, _ = run("compare", file, file, "--missing", "level", "--seed", 1)
+    assert (code, "\ue000" in out) == (0, False)
+
+
+def test_errors_know_the_file_of_the_argument_that_they_name():
+    known = {"y": ("column 'y' of jan.csv", Path("old/jan.csv"))}
+    for argument, file in (("X", "old/jan.csv"), ("X_new", "new/feb.csv"), ("y", "old/jan.csv"), ("Y", None)):
+        with pytest.raises(InputError) as caught, inputs.named(known, X=Path("old/jan.csv"), X_new=Path("new/feb.csv")):
+            raise InputError(f"{messages.name_of(argument)} is odd", column="a", row=2)
+        assert (caught.value.file, caught.value.column, caught.value.row) == (file, "a", 2)
+        assert str(caught.value) == f"{argument} is odd"
 
 
 def test_files_of_the_same_name_are_told_apart_by_their_folders(put, tmp_path):

@@ -115,8 +115,7 @@ def compare(
     with cluster(scheduler):
         with working("Reading ..."):
             tables = [how.read(path, in_blocks=True) if scheduler is None else how.spread(path) for path in (a, b)]
-        named(A=a, B=b)
-        with working("Comparing ..."):
+        with named(A=a, B=b), working("Comparing ..."):
             found = compared(
                 *tables,
                 alpha=alpha,
@@ -162,9 +161,8 @@ def changes(
         table = how.read(series, [] if time is None else [time], in_blocks=True)
     if time is None:
         refuse_clock(table, series)
-    named(series=series)
     wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
-    with working("Looking for changes ..."):
+    with named(series=series), working("Looking for changes ..."):
         found = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
     _tell(found, "changes", as_json, report, f"Changes in {called(series)}")
     _judge(fail_on_difference and len(found.changes) > 0)
@@ -202,8 +200,8 @@ def balance(
     with working("Reading ..."):
         rows, labels = split(how.read(train, [label]), label)
         fresh = how.of_others(new, label)
-    named(X=train, X_new=new, y=f"column {messages.shown(label)} of {called(train)}")
-    with working("Estimating ..."):
+    of_label = {"y": (f"column {messages.shown(label)} of {called(train)}", train)}
+    with named(of_label, X=train, X_new=new), working("Estimating ..."):
         found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)
     _tell(found, "balance", as_json, report, f"Class balance of {called(new)}")
 
@@ -240,8 +238,7 @@ def monitor(
 
     refuse_unwritable(state, reference)
     how = layout(columns, sep, decimal, no_header)
-    named(reference=reference)
-    with working("Learning the reference ..."):
+    with named(reference=reference), working("Learning the reference ..."):
         watcher = start(reference, how, state, window=window, run_length=run_length, seed=seed)
     seen = Watch()
     try:

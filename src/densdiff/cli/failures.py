@@ -3,7 +3,6 @@
 import errno
 import io
 import os
-import re
 import sys
 import traceback
 import warnings
@@ -15,22 +14,22 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-_QUOTED = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""")
-_OPTIONS = (  # what the library calls an argument, as the option that it is here
-    (r'\bmissing="(\w+)"', r"--missing \1"),
-    (r"\bheader=False\b", "--no-header"),
-    (r"\b(sep|decimal|window)=(?=['\d])", r"--\1 "),
-    (r"\b(sep|columns|time)=(?![\w'\"])", r"--\1"),
-    (r"^(alpha|columns|decimal|lag|missing|seed|sep|time|window) (must|is)\b", r"--\1 \2"),
-    (r"\bsklearn\.set_config\(working_memory=([\d.]+)\)", r"SKLEARN_WORKING_MEMORY=\1 in the environment"),
-)
-_WORDS = {
-    r"\bn_permutations\b": "--permutations",
-    r"\brandom_state\b": "--seed",
-    r"\bmin_effect\b": "--min-effect",
-    r"\brun_length\b": "--run-length",
+_OPTIONS = {  # what the library calls an argument, as the option that it is here; {} is its value
+    "alpha": "--alpha {}",
+    "columns": "--columns {}",
+    "decimal": "--decimal {}",
+    "header": "--no-header",
+    "lag": "--lag {}",
+    "min_effect": "--min-effect {}",
+    "missing": "--missing {}",
+    "n_permutations": "--permutations {}",
+    "random_state": "--seed {}",
+    "run_length": "--run-length {}",
+    "sep": "--sep {}",
+    "time": "--time {}",
+    "window": "--window {}",
+    "working_memory": "SKLEARN_WORKING_MEMORY={} in the environment",
 }
-_names: ContextVar[dict[str, str]] = ContextVar("names")
 _said: ContextVar[set[str]] = ContextVar("said")
 
 
@@ -49,12 +48,11 @@ class OneLine(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            _complain(f"{error.format_message().rstrip('.')} (see {_help_of(error)})")
+            remark(f"{error.format_message().rstrip('.')} (see {_help_of(error)})")
             code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        _names.set({})
         _said.set(set())
         debug = "--debug" in ctx.args
         try:
@@ -69,13 +67,8 @@ class OneLine(TyperGroup):
                 raise
             if debug:
                 typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
-            _complain(_sentence(error))
+            remark(_sentence(error))
             raise typer.Exit(2) from None
-
-
-def call_them(names: dict[str, str]) -> None:
-    """How messages call what the library calls A, X or series: patterns and file names."""
-    _names.set(names)
 
 
 def was_said(text: str) -> bool:
@@ -107,33 +100,34 @@ def remark(text: str) -> None:
     typer.echo(f"densdiff: {harmless(' '.join(text.split()))}", err=True)
 
 
-def _complain(text: str) -> None:
-    remark(_worded(text))
-
-
 def _help_of(error: Any) -> str:
     path = error.ctx.command_path if getattr(error, "ctx", None) else "densdiff"
     return f"{path} --help"
 
 
 def _sentence(error: Exception) -> str:
-    text = " ".join(str(error).split())
+    known = isinstance(error, OSError) or hasattr(error, "marked")
+    text = " ".join((_worded(error) if hasattr(error, "marked") else str(error)).split())
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror if error.filename is None else f"{error.strerror}: {error.filename!r}"
-    known = isinstance(error, OSError) or any(base.__name__ == "DensDiffError" for base in type(error).__mro__)
     if isinstance(error, MemoryError):
         return "out of memory; take fewer rows or columns"
     return text if known and text else f"unexpected {type(error).__name__}: {text} (--debug shows where)"
 
 
-def _worded(text: str) -> str:
-    """A message in the words of the command line; what is quoted, such as names of columns, stays."""
-    for pattern, option in _OPTIONS:
-        text = re.sub(pattern, option, text)
-    parts = _QUOTED.split(text)
-    for pattern, word in (_WORDS | _names.get({})).items():
-        parts[::2] = [re.sub(pattern, lambda _, word=word: word, part) for part in parts[::2]]
-    return "".join(parts)
+def _worded(message: Any) -> str:
+    """An error or a warning of the library in the words of the command line."""
+    from densdiff.errors import rendered
+
+    return rendered(message.marked, _option)
+
+
+def _option(place: Any) -> str:
+    """What a marked place of a message says here."""
+    if place.argument in _OPTIONS:
+        return _OPTIONS[place.argument].format(place.value).rstrip()
+    is_input = place.text == place.argument and place.value  # an input, and how it is called
+    return str(place.value if is_input else place.text)
 
 
 @contextmanager
@@ -148,7 +142,7 @@ def _notes() -> Iterator[None]:
                 usual(message, category, *where, **more)
             elif (text := str(message)) not in said:
                 said.add(text)
-                remark(f"note: {_worded(text)}")
+                remark(f"note: {_worded(message)}")
 
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show

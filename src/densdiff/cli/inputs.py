@@ -3,13 +3,11 @@
 import csv
 import os
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-
-from densdiff.cli.failures import call_them
 
 
 @dataclass(frozen=True)
@@ -110,15 +108,27 @@ def called(path: Path) -> str:
     return "standard input" if str(path) == "-" else messages.bare(path.name or str(path))
 
 
-def named(**inputs: Path | str) -> None:
-    """Let messages call an input by its file, or as given, not by the name of an argument of the library."""
-    from densdiff import messages
+@contextmanager
+def named(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) -> Iterator[None]:
+    """Let messages inside call an argument of the library by its file; errors know the file.
 
-    names = {name: called(of) if isinstance(of, Path) else of for name, of in inputs.items()}
+    ``others`` are arguments that are only a part of a file: how to call them, and the file.
+    """
+    from densdiff import messages
+    from densdiff.errors import DensDiffError, marks
+
+    names = {name: called(path) for name, path in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
-        names = {name: messages.bare(str(of)) if isinstance(of, Path) else of for name, of in inputs.items()}
-    plain = r"(?<![\w-])(?<!\bthe )(?<!\ba ){}\b(?! (?:column|row|value|of \d))"
-    call_them({plain.format(name): file for name, file in names.items()})
+        names = {name: messages.bare(str(path)) for name, path in inputs.items()}
+    names |= {name: text for name, (text, _) in (others or {}).items()}
+    paths = inputs | {name: path for name, (_, path) in (others or {}).items()}
+    try:
+        with messages.called(names):
+            yield
+    except DensDiffError as error:
+        about = [paths[place.argument] for place in marks(error.marked) if place.argument in paths]
+        error.file = error.file or (str(about[0]) if about else None)
+        raise
 
 
 def refuse_twice(*paths: Path) -> None:

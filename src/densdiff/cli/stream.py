@@ -78,7 +78,7 @@ def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Call
                 try:
                     step = monitor.update(row)
                 except InputError as error:
-                    raise InputError(f"line {line} of {_INPUT}: {error}") from None
+                    raise error.reworded(f"line {line} of {_INPUT}: {error.marked}") from None
                 rises, above = step.alarm and not above, step.alarm
                 seen.rows, seen.alarms, seen.above = seen.rows + 1, seen.alarms + rises, seen.above + above
                 if rises:
@@ -133,7 +133,7 @@ def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator
         try:
             row = json.loads(text, object_pairs_hook=_once)
         except InputError as error:
-            raise InputError(f"line {number} of {_INPUT} {error}") from None
+            raise error.reworded(f"line {number} of {_INPUT} {error.marked}") from None
         except (ValueError, RecursionError):
             raise InputError(f"line {number} of {_INPUT} is not valid JSON; one object a line is needed") from None
         if not isinstance(row, dict):

@@ -158,10 +158,7 @@ def _decimal(head: bytes, name: str, sep: str) -> str:
     if not commas or any("." in field and is_number(field) for field in fields):
         return "."
     if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", field) for field in commas):
-        raise InputError(
-            f"{name}: {shown(commas[0])} may be a decimal number or thousands; give {argument('decimal', ',')} for the former, and "
-            "write thousands without a comma",
-            file=name,
-            argument="decimal",
-        )
+        cure = f"give {argument('decimal', ',')} for the former, and write thousands without a comma"
+        what = f"{name}: {shown(commas[0])} may be a decimal number or thousands; {cure}"
+        raise InputError(what, file=name, argument="decimal")
     return ","
