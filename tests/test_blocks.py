@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from densdiff.core.kernel import Categories
 from densdiff.engines import kernel_sums
+from densdiff.sources.array_sample import ArraySample
 from tests import oracle
 
 SIGMAS = 1.5 * np.sqrt(2.0) ** -np.arange(5.0)
@@ -76,7 +77,7 @@ def test_mean_features_of_all_sigmas_come_from_one_pass_in_any_order_of_sigmas(a
         rows[:, -1], centers[:, -1] = np.arange(50) % 3, np.arange(11) % 3
         categories = Categories(np.array([3]), apart=apart)
     sigmas = np.array([0.5, 2.0, 1.0])
-    (found,) = kernel_sums.means_at([rows], centers, sigmas, direct=True, categories=categories)
+    (found,) = kernel_sums.means_at([ArraySample(rows)], centers, sigmas, direct=True, categories=categories)
     for mean, sigma in zip(found, sigmas, strict=True):
         inner, at = (part if apart is None else part[:, :-1] for part in (rows, centers))
         psi = oracle.psi(inner, at, sigma)

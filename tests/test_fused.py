@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from densdiff import engines
 from densdiff.core import kernel
+from densdiff.core.selection import GroupPattern
 from densdiff.engines import kernel_sums
+from densdiff.sources.array_sample import ArraySample
 from tests import oracle
 
 LADDER = 1.5 * np.sqrt(2.0) ** -np.arange(12.0)
@@ -159,8 +161,10 @@ def test_two_samples_pay_for_the_start_together(monkeypatch):
     rows, weights, groups, centers = case(5, n=400)
     asked = []
     monkeypatch.setattr(kernel_sums, "fused_pays", lambda *sizes: asked.append(sizes) or False)
-    found = kernel_sums.sample_sums([(rows, weights, groups)] * 2, centers, LADDER, direct=True)
-    kernel_sums.means_at([rows, rows[:100]], centers, LADDER, direct=True)
+    found = kernel_sums.sample_sums(
+        [(ArraySample(rows), weights, GroupPattern(groups, len(rows)))] * 2, centers, LADDER, direct=True
+    )
+    kernel_sums.means_at([ArraySample(rows), ArraySample(rows[:100])], centers, LADDER, direct=True)
     n_groups = int(groups.max()) + 1
     assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 2, len(centers), len(LADDER))]
     alone = kernel_sums.group_sums(rows, weights, groups, centers, LADDER, direct=True, fused=False)

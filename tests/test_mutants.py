@@ -12,7 +12,8 @@ from scipy.stats import binom
 import densdiff as dd
 from densdiff.core import kernel
 from densdiff.core.noise import DistanceNoise
-from densdiff.solvers import prepared
+from densdiff.core.scaling import pooled_scaling
+from densdiff.sources import scan
 from tests.calibration import balance, changes, coverage, size
 
 CHANCE = 1e-3
@@ -81,13 +82,10 @@ def test_permuted_samples_see_what_the_library_sees():
 
 def uncentered(*arguments):
     """Wrong: rows divided by their deviation, but left where they are."""
-    scaling, *samples = prepared_scaling(*arguments)
+    scaling, *samples = pooled_scaling(*arguments)
     place = (np.ldexp(scaling.shift, -scaling.exponent) + scaling.mean) / scaling.deviation
     left = replace(scaling, shift=np.zeros_like(scaling.shift), mean=np.zeros_like(scaling.mean))
     return left, *(rows + place for rows in samples)
-
-
-prepared_scaling = prepared.pooled_scaling
 
 
 def test_uncentered_distances_are_caught(draw, monkeypatch):
@@ -103,7 +101,7 @@ def test_uncentered_distances_are_caught(draw, monkeypatch):
         return abs(there / here - 1)
 
     assert change() < 1e-6
-    monkeypatch.setattr(prepared, "pooled_scaling", uncentered)
+    monkeypatch.setattr(scan, "pooled_scaling", uncentered)
     monkeypatch.setattr(kernel, "needs_direct_differences", lambda *_: False)
     assert change() > 0.1
 

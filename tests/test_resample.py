@@ -13,13 +13,15 @@ from densdiff.core import grid, resample
 from densdiff.core.radial import log_scale, of_statistic, radial_table
 from densdiff.engines.grids import occupied_cells, plan
 from densdiff.engines.pair_distances import kernel_matrix
+from densdiff.sources.array_sample import ArraySample
 
 SIGMA, LAM, SPACING = 0.5, 0.1, 0.1
 
 
 def cells_of(x, y, spacing=SPACING):
-    axes, _ = plan([x, y], np.array([SIGMA]), LAM, 2)
-    return axes, occupied_cells([x, y], axes, spacing)
+    samples = [ArraySample(x), ArraySample(y)]
+    axes, _ = plan(samples, np.array([SIGMA]), LAM, 2)
+    return axes, occupied_cells(samples, axes, spacing)
 
 
 def pair_statistic(places, weights):
