@@ -75,7 +75,7 @@ def test_widths_maximize_the_hold_out_likelihood_of_the_plain_loop(draw, sigma, 
     random = np.random.default_rng(0)
     weights = [random.random(len(rows)) + 0.2 if weighted else np.ones(len(rows)) for rows in (x, y)]
     model = dd.KDEDifference(sigma, standardize=False, random_state=0).fit(x, y, *weights)
-    folds, data = model._data.folds, model._data
+    folds, data = model.prepared_.folds, model.prepared_
     sigmas = np.array(sigma) if d == 2 else data.ladder() * data.scaling.sigma_unit
     parts = zip((x, y), (folds.groups_x.all(), folds.groups_y.all()), weights, strict=True)
     for found, (rows, groups, omega) in zip(model.sigma_, parts, strict=True):

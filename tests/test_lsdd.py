@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 import densdiff as dd
-from densdiff.estimators import lsdd
-from densdiff.estimators.lsdd import automatic_solver
+from densdiff.solvers import fit
+from densdiff.solvers.fit import automatic_solver
 from tests import oracle
 from tests.solvers import columns, each_solver
 
@@ -30,7 +30,7 @@ def fitted_and_loop(x, y, sigma, lam, curve="difference"):
     inner_x, inner_y, deviation = oracle.standardized(x, y)
     centers = (model.centers_ - np.concatenate([x, y]).mean(axis=0)) / deviation
     models = list(zip(model.cv_results_["sigma"], model.cv_results_["lam"], strict=True))
-    folds = model._data.folds
+    folds = model.fit_.data.folds
     labels = [oracle.fold_labels(folds.members, groups) for groups in (folds.groups_x.all(), folds.groups_y.all())]
     table = oracle.score_table(inner_x, inner_y, centers, models, labels, CURVES[curve])
     return model, (inner_x, inner_y, centers, models, table), deviation.prod()
@@ -379,7 +379,7 @@ def test_debiased_distance_is_right_on_average_for_the_papers_gaussians():
 
 
 def test_falling_back_on_centers_says_what_may_come_closer(monkeypatch, draw):
-    monkeypatch.setattr(lsdd, "_PAIRS_ROWS", 50)
+    monkeypatch.setattr(fit, "PAIRS_ROWS", 50)
     result = dd.l2_distance(*draw(0, 40, 30, 4), model=dd.LSDD(n_centers=20), random_state=0)
     assert result.solver == "centers"
     assert "70 rows in 4 columns" in result.warnings[-1]
@@ -401,7 +401,7 @@ def test_falling_back_on_centers_says_what_may_come_closer(monkeypatch, draw):
     ],
 )
 def test_auto_takes_the_solver_of_the_documented_table(d, rows, solver):
-    assert lsdd.automatic_solver(d, rows) == solver
+    assert fit.automatic_solver(d, rows) == solver
 
 
 @each_solver

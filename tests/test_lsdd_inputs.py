@@ -234,7 +234,7 @@ def test_more_columns_than_rows_ask_whether_they_are_swapped(draw):
     with pytest.warns(dd.DensDiffWarning, match="rows and columns swapped"):
         model = fit(x, y)
     assert np.isfinite(model.predict(y)).all()
-    assert any("swapped" in note for note in model._data.notes)
+    assert any("swapped" in note for note in model.fit_.data.notes)
 
 
 def damaged(value, row=17, name="age"):

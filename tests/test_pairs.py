@@ -12,6 +12,7 @@ from densdiff.core.selection import draw_folds
 from densdiff.engines import pair_distances as engine
 from densdiff.solvers import pairs as estimator
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.solvers.distance import raw_estimates
 from densdiff.solvers.pairs import PairsSolver
 from densdiff.solvers.prepared import WeightedSample
 from tests import oracle
@@ -194,7 +195,7 @@ def test_radial_sums_in_tiles_are_one_product(monkeypatch):
 def solver_of(x, y, weights=(None, None), sigma="cv", seed=0):
     """A PairsSolver as LSDD makes it."""
     model = dd.LSDD(sigma, solver="pairs", random_state=seed).fit(x, y, *weights)
-    return model._solver
+    return model.fit_.solver
 
 
 def unscaled(values, solver, level):
@@ -261,7 +262,7 @@ def test_debiased_estimate_is_unbiased():
     found = []
     for _ in range(60):
         x, y = random.normal(size=(12, 2)), random.normal(size=(17, 2))
-        estimates = dd.LSDD(0.5, 0.1, solver="pairs", standardize=False).fit(x, y)._estimates()
+        estimates = raw_estimates(dd.LSDD(0.5, 0.1, solver="pairs", standardize=False).fit(x, y).fit_)
         assert estimates["regularization_corrected"] > 0
         found.append(estimates["debiased"])
     assert abs(np.mean(found)) < 4 * np.std(found) / np.sqrt(len(found))

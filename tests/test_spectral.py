@@ -10,6 +10,7 @@ from densdiff.core import grid as grids
 from densdiff.core.selection import draw_folds
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, FILTER_LAMS
+from densdiff.solvers.distance import raw_estimates
 from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
@@ -31,7 +32,7 @@ def prepared(d, weighted=False):
     n, m = SIZES[d]
     random = np.random.default_rng(d)
     weights = (random.random(n) + 0.2, random.random(m) + 0.2) if weighted else (None, None)
-    data = dd.LSDD(1.0, 0.1, solver="pairs", random_state=0).fit(*rows_of(d, n, m), *weights)._data
+    data = dd.LSDD(1.0, 0.1, solver="pairs", random_state=0).fit(*rows_of(d, n, m), *weights).fit_.data
     return data.x, data.y, data.folds, data.ladder()
 
 
@@ -210,7 +211,7 @@ def test_estimates_equal_quadrature_of_the_empirical_characteristic_functions(la
         "regularization_corrected": integral(lambda F, signal, _: (2 * F - F**2) * signal),
         "debiased": integral(lambda F, signal, noise: (2 * F - F**2) * (signal - noise)),  # E13
     }
-    found = model._estimates()
+    found = raw_estimates(model.fit_)
     for name, value in expected.items():
         assert found[name] == pytest.approx(value, abs=1e-5 * expected["regularization_corrected"]), name
 
@@ -259,8 +260,8 @@ def test_gaps_of_any_length_are_closed_to_the_same_answer(d):
         x[25:, 0] += gap
         y[10:, 0] += gap
         model = dd.LSDD([0.5, 1.0], [0.1, 0.01], solver="spectral", standardize=False, random_state=0).fit(x, y)
-        assert model._solver.n_outside == 0
-        found.append((model._estimates(), model.predict(x)))
+        assert model.fit_.solver.n_outside == 0
+        found.append((raw_estimates(model.fit_), model.predict(x)))
     # a gap closes to whole cells, so places move against the nodes and kernels wrap around elsewhere
     tolerance = max(grids.WRAP_TOLERANCE[d], 1e-7)  # a row near 1e9 is known to 1e-7
     for name, value in found[0][0].items():
@@ -285,7 +286,7 @@ def test_one_percent_of_outliers_leaves_the_bulk(kind):
     found = dd.LSDD(solver="spectral", random_state=0).fit(*with_far).l2_distance()
     assert found.squared == pytest.approx(0.99**2 * bulk.squared, rel=0.05)
     pairs = dd.LSDD(found.sigma, found.lam, solver="pairs", random_state=0).fit(*with_far)
-    assert pairs._estimates()["debiased"] == pytest.approx(found.estimates["debiased"], rel=0.01)
+    assert raw_estimates(pairs.fit_)["debiased"] == pytest.approx(found.estimates["debiased"], rel=0.01)
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -298,7 +299,7 @@ def test_heavy_tails_are_finite_and_rows_left_out_are_counted(d):
     assert 0 <= result.normalized <= 1
     assert np.isfinite(model.predict(x)).all()
     # what lies off the grid has next to no density: the distance is that of the pairs, which leave nothing out
-    assert 0 <= model._solver.n_outside < 0.1 * 2700
+    assert 0 <= model.fit_.solver.n_outside < 0.1 * 2700
     exact = dd.l2_distance(x, y, model=dd.LSDD(solver="pairs"), random_state=0)
     assert result.squared == pytest.approx(exact.squared, rel=2e-3)
 

@@ -402,8 +402,8 @@ def test_pointwise_band_equals_a_loop_over_rows_and_points(draw, solver, d):
     omega = [shares(np.random.default_rng(1), len(rows), True) for rows in (x, y)]
     model.fit(x, y, *omega)
     points = y[:8]
-    sigma, lam = uncertainty.band_model(model._solver, model._choice, d, model._densities())
-    unit = model._data.scaling.sigma_unit
+    sigma, lam = uncertainty.band_model(model.fit_)
+    unit = model.fit_.data.scaling.sigma_unit
     center, error = plain_band(x, y, omega, points, sigma * unit, lam)
     band = model.confidence_band(points, 0.9, simultaneous=False)
     f, z = model.predict(points), ndtri(0.95)

@@ -250,10 +250,10 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
         with messages.gathered() if repeat == 0 else nullcontext():  # the second fit says it all again
             model.fit(labelled.rows, new, weights_x=weights)
-        scaling = model._data.scaling
+        scaling = model.fit_.data.scaling
         inner = Labelled(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
         sigma = float(model.sigma_) / scaling.sigma_unit
-        mixture = KernelMixture(inner, scaling.apply(new), model._solver, sigma, float(model.lam_))
+        mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, sigma, float(model.lam_))
         shares = mixture.priors()
     return Matched(
         priors=shares,
@@ -263,7 +263,7 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
         tuning="sigma and lam of the LSDD at the estimated balance",
         moments=mixture.moments,
         n_centers=len(model.centers_) if model.solver_ == "centers" else None,
-        notes=model._data.notes,
+        notes=model.fit_.data.notes,
     )
 
 
@@ -273,7 +273,7 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
     Rows are in the user's units here.
     """
     model = model.fit(labelled.rows, new)
-    data = model._data
+    data = model.prepared_
     rows, sigmas = data.scaling.apply(labelled.rows), data.sigmas(parameters.positive_grid(model.sigma, "sigma"))
     samples = [
         WeightedSample.of(rows[own], labelled.omega[own])

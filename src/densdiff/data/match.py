@@ -75,6 +75,7 @@ class MatchedSources:
                 source,
                 replace(of, levels=columns.coded) if columns.coded else of,
                 cache,
+                _ends(about, columns),
                 partial(_moments, about, of.shifts, columns),
                 _level_counts(about, columns),
             )
@@ -181,13 +182,14 @@ def _moments(about: Summary, shifts: tuple[float | None, ...], columns: Columns)
     number = np.array([of is None for of in columns.levels])
     parts = [column.numbers for column in about.columns]
 
-    def of(values: Sequence[Any], else_: Any = 0.0) -> FloatArray:
-        return np.where(number, np.array(values, dtype=np.float64), else_)
+    def of(values: Sequence[Any]) -> FloatArray:
+        return np.where(number, np.array(values, dtype=np.float64), 0.0)
 
+    low, high = _ends(about, columns)
     return Moments(
         n=about.rows,
-        low=of([part.low for part in parts], _code_ends(about, columns, 0)),
-        high=of([part.high for part in parts], _code_ends(about, columns, -1)),
+        low=low,
+        high=high,
         shift=of(shifts),
         exponent=np.where(number, [part.exponent for part in parts], 0).astype(np.intc),
         mean=of([part.mean for part in parts]),
@@ -195,11 +197,14 @@ def _moments(about: Summary, shifts: tuple[float | None, ...], columns: Columns)
     )
 
 
-def _code_ends(about: Summary, columns: Columns, end: int) -> FloatArray:
-    """The lowest or the highest code of each column of categories that occurs."""
-    found = np.zeros(len(columns.names))
-    for j, (of, part) in enumerate(zip(columns.levels, about.columns, strict=True)):
-        if of is not None:
-            codes = [of.index(level) for level in part.levels or ()]
-            found[j] = sorted(codes or [0])[end]
+def _ends(about: Summary, columns: Columns) -> FloatArray:
+    """The lowest and the highest number, or code of a level that occurs, of each column, (2, d)."""
+    found = np.empty((2, len(columns.names)))
+    for j, (levels, part) in enumerate(zip(columns.levels, about.columns, strict=True)):
+        if levels is None:
+            found[:, j] = part.numbers.low, part.numbers.high
+        else:
+            code = {level: k for k, level in enumerate(levels)}
+            codes = [code[level] for level in part.levels or ()] or [0]
+            found[:, j] = min(codes), max(codes)
     return found

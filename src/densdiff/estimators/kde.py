@@ -68,7 +68,7 @@ class KDEDifference(BaseEstimator):
             likelihood_width(sample, groups, data.folds.members, sigmas)
             for sample, groups in ((data.x, data.folds.groups_x.all()), (data.y, data.folds.groups_y.all()))
         )
-        self._data = data
+        self.prepared_ = data
         self._given = len(sigmas) == 1
         self.sigma_ = tuple(sigma * data.scaling.sigma_unit for sigma in self._inner)
         self.solver_ = "kde"
@@ -81,7 +81,7 @@ class KDEDifference(BaseEstimator):
     def _fitted(self) -> Prepared:
         if not hasattr(self, "sigma_"):
             raise NotFittedError("this KDEDifference is not fitted yet; call fit(X, Y) first")
-        return self._data
+        return self.prepared_
 
     @on_one_thread
     def predict(self, points: Any) -> FloatArray:

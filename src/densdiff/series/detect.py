@@ -307,7 +307,7 @@ class _Search:
         sigmas = parameters.positive_grid(self.model.sigma, "sigma")
         sigmas = None if sigmas is None else sigmas / scan.features.unit
         if isinstance(self.model, LSDD):
-            score = lsdd_scores(vectors, plan.window, sigmas, self.model.checked_grids()[1], plan.seed)
+            score = lsdd_scores(vectors, plan.window, sigmas, self.model.settings().lams, plan.seed)
         elif isinstance(self.model, KDEDifference):
             score = kde_scores(vectors, plan.window, sigmas, plan.seed)
         else:

@@ -46,13 +46,13 @@ def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArra
 
 def own_sigma(centers: FloatArray, model: LSDD, unit: float) -> float:
     """The model's, where it is a number of the user's, else the median distance of the centers; in inner units."""
-    sigmas = model.checked_grids()[0]
+    sigmas = model.settings().sigmas
     return kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
 
 
 def own_lam(of: CenterKernel, sigma: float, model: LSDD) -> float:
     """The model's, where it is a number, else so much of G's mean row sum."""
-    lams = model.checked_grids()[1]
+    lams = model.settings().lams
     return STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
 
 

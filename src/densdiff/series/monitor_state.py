@@ -140,7 +140,8 @@ def checked_run_length(value: Any, window: int) -> float:
 
 def settings_of(model: LSDD) -> dict[str, Any]:
     """What a monitor takes of a model, as plain JSON values."""
-    sigmas, lams = model.checked_grids()
+    asked = model.settings()
+    sigmas, lams = asked.sigmas, asked.lams
     return {
         "sigma": None if sigmas is None else sigmas.tolist(),
         "lam": None if lams is None else lams.tolist(),

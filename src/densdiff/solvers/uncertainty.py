@@ -6,20 +6,18 @@ rougher estimate with the bias of its filter taken off once more (2F - F^2 in pl
 chosen by the simulations that docs/calibration.md reports.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import ndtri
 
 from densdiff.core import noise, selection
-from densdiff.core.scaling import FloatArray
+from densdiff.core.scaling import FloatArray, from_log
 from densdiff.core.weights import sum_of_squares
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
+from densdiff.solvers.fit import Fit
 from densdiff.solvers.prepared import Prepared, WeightedSample
-from densdiff.solvers.search import Choice
 
-Build = Callable[[Sequence[tuple[float, float]]], list[Solver]]  # of all rows, each with one sigma and one lam
 _DISTANCE_ROWS = 500  # of each sample tell the variance of a distance well enough
 _BAND_ROWS = 1000
 _RESAMPLES = 1000
@@ -30,24 +28,6 @@ _ROUGH_DEGENERATE = 1.5  # weight of the degenerate part above the estimate, for
 def narrowing(d: int) -> float:
     """How many times narrower than the chosen sigma the rough models are; their kernels stay 6 times higher at most."""
     return float(2.0 ** min(0.5, 2.5 / d))
-
-
-@dataclass(frozen=True)
-class Densities:
-    """p and q, each with its own cross-validated smoothing.
-
-    Where f is nearly 0 its own cross-validation takes the widest kernels there are, and says nothing about what they
-    hide; the smoothing that suits the two densities bounds that.
-    """
-
-    solver: Solver
-    choices: tuple[Choice, Choice]
-
-    def model(self, weaker: float) -> tuple[float, float]:
-        """Sigma and lam between those of p and q, lam so many times weaker."""
-        both = [self.solver.rougher(choice.model, 1.0, weaker) for choice in self.choices]
-        sigma, lam = np.exp(np.mean(np.log(both), axis=0))
-        return float(sigma), float(lam)
 
 
 @dataclass(frozen=True)
@@ -82,23 +62,25 @@ def _parts(noise: noise.DistanceNoise, log_noise: float, a: float, log_factor: f
     return linear * factor, degenerate * factor
 
 
-def distance_spreads(solver: Solver, choice: Choice, data: Prepared, densities: Densities, build: Build) -> Spreads:
+def distance_spreads(fit: Fit) -> Spreads:
     """The noise of the distance at the models that the interval rests on."""
+    solver, choice, data = fit.solver, fit.choice, fit.data
     own = solver.rougher(choice.model, 1.0, LAM_STEP**solver.distance_steps)
     rough = solver.rougher(choice.model, narrowing(data.x.rows.shape[1]), 1.0)
     x, y = (keep(sample, data.seed, _DISTANCE_ROWS) for sample in (data.x, data.y))
-    models = own, rough, densities.model(LAM_STEP**DISTANCE_STEPS)
+    models = own, rough, fit.densities.model(LAM_STEP**DISTANCE_STEPS)
     # a part of the rows tells a variance, but only all of them tell a small witness
     part = x.stand_in.share < 1 or y.stand_in.share < 1
-    wholes = build(models) if part else [None] * len(models)
+    wholes = fit.single_models(models) if part else [None] * len(models)
     first, *others = (_noise(whole, solver, *model, x, y) for whole, model in zip(wholes, models, strict=True))
     return Spreads(first, others)
 
 
-def band_model(solver: Solver, choice: Choice, d: int, densities: Densities) -> tuple[float, float]:
+def band_model(fit: Fit) -> tuple[float, float]:
     """Sigma and lam of the band."""
-    sigma, lam = solver.rougher(choice.model, narrowing(d), LAM_STEP**solver.band_steps)
-    widest, strongest = densities.model(LAM_STEP**DISTANCE_STEPS)
+    solver, d = fit.solver, fit.data.x.rows.shape[1]
+    sigma, lam = solver.rougher(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
+    widest, strongest = fit.densities.model(LAM_STEP**DISTANCE_STEPS)
     return (sigma, lam) if sigma <= widest else (widest, min(lam, strongest))
 
 
@@ -148,7 +130,17 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + 0.5 * level))
 
 
-def band(
+def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """f at points in inner units, and limits below and above it, in the user's units, (k,) each."""
+    (rough,) = fit.single_models([band_model(fit)])
+    center, half = rough_band(rough, fit.data, points, level, simultaneous)
+    log_factor = -rough.log_scale(float(rough.sigmas[0])) - fit.data.scaling.log_volume
+    estimate = fit.difference(points)
+    lower, upper = from_log(center - half, log_factor), from_log(center + half, log_factor)
+    return estimate, np.minimum(estimate, lower), np.maximum(estimate, upper)
+
+
+def rough_band(
     solver: Solver, data: Prepared, points: FloatArray, level: float, simultaneous: bool
 ) -> tuple[FloatArray, FloatArray]:
     """Centre and half width at points in inner units, (k,) each, times the scale of the solver's only sigma.

@@ -20,9 +20,11 @@ class ArraySample:
 
     inner_threads = None
 
-    def __init__(self, rows: FloatArray | None = None, columns: Sequence[FloatArray] = ()) -> None:
+    def __init__(
+        self, rows: FloatArray | None = None, columns: Sequence[FloatArray] = (), ends: FloatArray | None = None
+    ) -> None:
         self._matrix, self._columns = rows, tuple(columns)
-        self._ends: FloatArray | None = None
+        self._ends = ends  # (2, d) if they are known
 
     @property
     def _rows(self) -> FloatArray:

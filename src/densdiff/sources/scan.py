@@ -51,12 +51,13 @@ def sample_of(
     source: Source,
     reader: RowReader,
     cache: RowCache,
+    ends: FloatArray,
     moments: Callable[[], Moments],
     counts: tuple[IntArray | None, ...],
 ) -> Sample:
-    """The rows of a source that was scanned before, all of whose values are known to be numbers or levels."""
+    """The rows of a source that was scanned before: all values are numbers or levels, ``ends`` (2, d) the outermost."""
     if isinstance(source, ArraySource):
-        return ArraySample(columns=reader.columns(source.block, 0))
+        return ArraySample(columns=reader.columns(source.block, 0), ends=ends)
     return BlockSample(source, reader, tuple(range(len(reader.names))), moments(), cache, counts)
 
 

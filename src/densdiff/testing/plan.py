@@ -137,8 +137,7 @@ def tested(
 
 
 def _lsdd(estimator: LSDD, data: Prepared, tuning: str, permutations: int, by_rows: bool) -> Tested:
-    estimator.checked_grids()
-    estimator.check_columns(data.x.rows.shape[1], len(data.levels) > 0)
+    estimator.settings().check_columns(data.x.rows.shape[1], len(data.levels) > 0)
     if not data.all_at_once:
         return _large(estimator, data, tuning, by_rows)
     rows, (inner, lams) = data.pooled_rows, _grids(estimator, data)
@@ -197,8 +196,8 @@ def _large(estimator: LSDD, data: Prepared, tuning: str, blocks: bool) -> Tested
 
 def _grids(estimator: LSDD, data: Prepared) -> tuple[FloatArray | None, FloatArray | None]:
     """Sigmas in inner units and lams, None where they are searched."""
-    sigmas, lams = estimator.checked_grids()
-    return None if sigmas is None else data.sigmas(sigmas), lams
+    asked = estimator.settings()
+    return None if asked.sigmas is None else data.sigmas(asked.sigmas), asked.lams
 
 
 def _given(sigmas: FloatArray | None, lams: FloatArray | None) -> bool:
@@ -286,7 +285,7 @@ def _pooled_model(
         model.set_params(solver="centers", centers=None if data.pair.levels else centers)
     x, y = (ArraySample(np.asfortranarray(pooled[rows])) for rows in (order[:half], order[half:]))
     model.fit_pair(replace(Pair.of(x, y, data.pair.names, data.pair.levels), varying=data.pair.varying))
-    solver, choice = model.chosen_for(_POOLED)
+    solver, choice = model.fit_.chosen_for(_POOLED)
     categories = solver.categories if isinstance(solver, CenterKernel) else None
     return (float(choice.sigmas[choice.chosen]), float(choice.lams[choice.chosen])), categories
 

@@ -1,0 +1,251 @@
+"""A fit in one object: the prepared samples, the solver that was built for them and the model that was chosen.
+
+`find_fit` builds the solver, searches sigma, lam and the smoothing of categories, and returns the `Fit` that distances,
+bands, tests, class balance and pictures start from.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from densdiff.core import selection
+from densdiff.core.kernel import Categories
+from densdiff.core.scaling import FloatArray, from_log
+from densdiff.data.points import check_centers
+from densdiff.errors import InputError, NumericalError
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
+from densdiff.solvers.centers import CentersSolver
+from densdiff.solvers.pairs import PairsSolver
+from densdiff.solvers.prepared import Prepared, prepare
+from densdiff.solvers.search import Choice, choose
+from densdiff.solvers.spectral import MOST_COLUMNS, SpectralSolver
+from densdiff.sources.array_sample import ArraySample
+
+_PROBED = 2000  # rows of a sample that choose the smoothing of categories
+PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
+
+
+def automatic_solver(d: int, rows: int) -> str:
+    """The solver of "auto" for d varying columns and so many rows of both samples together.
+
+    Spectral and pairs are the same estimator; the grid costs least in one or two columns and grows slowly with the
+    rows, pairs do not mind columns. Centers remain where neither fits.
+    """
+    if d <= 2 or (d <= MOST_COLUMNS and rows > PAIRS_ROWS):
+        return "spectral"
+    return "pairs" if rows <= PAIRS_ROWS else "centers"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was asked of a fit: grids to search, None for the data's own, and the solver with its centers."""
+
+    sigmas: FloatArray | None  # in the units of standardized columns, or the user's
+    lams: FloatArray | None
+    solver: str  # "auto", "centers", "spectral" or "pairs"
+    n_centers: int
+    centers: Any  # in the user's units, None to draw them from the rows
+    standardize: bool
+
+    def check_columns(self, d: int, categories: bool) -> None:
+        """Refuse a solver that cannot have these columns."""
+        if categories and self.solver not in ("auto", "centers"):
+            text = f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'"
+            raise InputError(text, argument="solver")
+        if self.solver == "spectral" and d > MOST_COLUMNS:
+            text = f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are {d}"
+            raise InputError(f"{text}; use solver='pairs' or 'auto'", argument="solver")
+
+
+@dataclass(frozen=True)
+class Densities:
+    """p and q, each with its own cross-validated smoothing.
+
+    Where f is nearly 0 its own cross-validation takes the widest kernels there are, and says nothing about what they
+    hide; the smoothing that suits the two densities bounds that.
+    """
+
+    solver: Solver
+    choices: tuple[Choice, Choice]
+
+    def model(self, weaker: float) -> tuple[float, float]:
+        """Sigma and lam between those of p and q, lam so many times weaker."""
+        both = [self.solver.rougher(choice.model, 1.0, weaker) for choice in self.choices]
+        sigma, lam = np.exp(np.mean(np.log(both), axis=0))
+        return float(sigma), float(lam)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A solver and what it is called."""
+
+    name: str
+    solver: Solver
+    centers: FloatArray | None = None  # in the user's units, if it has any
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Two prepared samples, a solver of their models, and the model of f = p - q that was chosen."""
+
+    data: Prepared
+    settings: Settings
+    built: Built
+    choice: Choice
+
+    @property
+    def solver(self) -> Solver:
+        return self.built.solver
+
+    @property
+    def categories(self) -> Categories | None:
+        """The kernel between levels, if there are any."""
+        return self.solver.categories if isinstance(self.solver, CentersSolver) else None
+
+    @property
+    def log_factor(self) -> float:
+        """Logarithm of what turns values at the chosen model into the user's units."""
+        return -float(self.solver.log_scales[self.choice.model[0]]) - self.data.scaling.log_volume
+
+    def difference(self, inner: FloatArray) -> FloatArray:
+        """f at points in inner units, in the user's, (k,)."""
+        return from_log(self.solver.evaluate(DIFFERENCE, self.choice.model, inner), self.log_factor)
+
+    @cached_property
+    def densities(self) -> Densities:
+        """p and q with their own smoothing, from the data's own range of models."""
+        sides = [DENSITY_X, DENSITY_Y]
+        searched = self.settings.sigmas is None and self.settings.lams is None
+        if searched and not len(self.data.levels):
+            solver, choices = self.solver, [choose(self.solver, side, self.data.n_folds) for side in sides]
+        else:
+            ladder = self.data.ladder(), None
+            built, choices = _Search(self.data, self.settings, self.built.name, strict=False).best(sides, *ladder)
+            solver = built.solver
+        return Densities(solver, (choices[0], choices[1]))
+
+    def at_density(self, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """p and q at points in inner units, in the user's, (k,) each."""
+        found = []
+        for side, choice in zip((DENSITY_X, DENSITY_Y), self.densities.choices, strict=True):
+            solver = self.densities.solver
+            values = np.maximum(0.0, solver.evaluate(side, choice.model, inner))
+            log_factor = -float(solver.log_scales[choice.model[0]]) - self.data.scaling.log_volume
+            found.append(from_log(values, log_factor))
+        return found[0], found[1]
+
+    def chosen_for(self, side: Side) -> tuple[Solver, Choice]:
+        """The solver and its choice for another curve; with categories, with a smoothing of its own."""
+        if not len(self.data.levels):
+            return self.solver, choose(self.solver, side, self.data.n_folds)
+        search = _Search(self.data, self.settings, self.built.name, strict=False)
+        built, (choice,) = search.best([side], *_grid(self.data, self.settings))
+        return built.solver, choice
+
+    def single_models(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
+        """The same solver with single models, sigma and lam of each in inner units."""
+        search = _Search(self.data, self.settings, self.built.name, strict=False)
+        builds = [partial(search.build, np.array([sigma]), np.array([lam]), self.categories) for sigma, lam in models]
+        return [built.solver for built in search.all_built(builds)]
+
+
+def find_fit(data: Prepared, settings: Settings) -> Fit:
+    """Build the solver, score its models and choose."""
+    search = _Search(data, settings, _solver_name(data, settings), strict=settings.solver != "auto")
+    built, (choice,) = search.best([DIFFERENCE], *_grid(data, settings))
+    return Fit(data, settings, built, choice)
+
+
+def _grid(data: Prepared, settings: Settings) -> tuple[FloatArray, FloatArray | None]:
+    """Sigmas in inner units, widest first, and lams, strongest first, None for the solver's own."""
+    return data.sigmas(settings.sigmas), None if settings.lams is None else np.unique(settings.lams)[::-1]
+
+
+def _solver_name(data: Prepared, settings: Settings) -> str:
+    d = data.x.rows.shape[1]
+    settings.check_columns(d, len(data.levels) > 0)
+    if settings.solver == "pairs" and not data.all_at_once:
+        raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'", argument="solver")
+    if settings.solver != "auto":
+        return settings.solver
+    if settings.centers is not None or len(data.levels):
+        return "centers"
+    if d == MOST_COLUMNS and not data.all_at_once:  # a grid of 128 MiB for every block of rows
+        return "centers"
+    return automatic_solver(d, _rows_for_pairs(data))
+
+
+def _rows_for_pairs(data: Prepared) -> int:
+    """Rows of both samples; more than pairs can have if these cannot be had at once."""
+    rows = sum(data.sizes)
+    return rows if data.all_at_once else max(rows, PAIRS_ROWS + 1)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Solvers of one name; not ``strict``, another replaces a grid that fails."""
+
+    data: Prepared
+    settings: Settings
+    name: str
+    strict: bool
+
+    def best(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> tuple[Built, list[Choice]]:
+        """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
+        found: list[tuple[float, float, Built, list[Choice]]] = []
+        builds = [partial(self.build, sigmas, lams, categories) for categories in self._smoothings(sides, sigmas, lams)]
+        for built in self.all_built(builds):
+            choices = [choose(built.solver, side, self.data.n_folds) for side in sides]
+            score = sum(float(each.fold_scores[each.chosen].mean()) for each in choices)
+            found.append((score, choices[0].log_scale, built, choices))
+        top = min(log_scale for _, log_scale, _, _ in found)
+        with np.errstate(under="ignore"):
+            *_, built, choices = min(found, key=lambda each: each[0] * np.exp(top - each[1]))
+        return built, choices
+
+    def _smoothings(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> list[Categories | None]:
+        """The kernels of categories to search; of many rows the best one for some of them, and the next rougher one."""
+        data, pair = self.data, self.data.pair
+        options = data.smoothings()
+        if len(options) == 1 or max(len(pair.x), len(pair.y)) <= 2 * _PROBED:
+            return options
+        of_x, of_y = (selection.draw_rows(data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
+        x, y = ArraySample(pair.x[of_x]), ArraySample(pair.y[of_y])
+        some = replace(pair, x=x, y=y, weights_x=pair.weights_x[of_x], weights_y=pair.weights_y[of_y])
+        few = prepare(some, standardize=self.settings.standardize, folds=data.n_folds, random_state=data.seed)
+        built, _ = replace(self, data=few, strict=False).best(sides, sigmas, lams)
+        of = built.solver.categories if isinstance(built.solver, CentersSolver) else None
+        chosen = 0.0 if of is None else of.smoothing
+        place = [0.0 if each is None else each.smoothing for each in options].index(chosen)
+        return options[max(0, place - 1) : place + 1]
+
+    def build(self, sigmas: FloatArray, lams: FloatArray | None, categories: Categories | None = None) -> Built:
+        """The solver of a table of models."""
+        data, name = self.data, self.name
+        if name == "spectral":
+            without_grid = automatic_solver(MOST_COLUMNS + 1, _rows_for_pairs(data))
+            try:
+                solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
+                if self.settings.solver != "auto" or not solver.n_outside or without_grid != "pairs":
+                    return Built(name, solver)
+            except NumericalError:
+                if self.strict:
+                    raise
+            name = without_grid  # where the grid loses rows, pairs lose none
+        if name == "pairs":
+            return Built(name, PairsSolver(data.x, data.y, data.folds, sigmas, lams))
+        given = self.settings.centers
+        centers = (
+            data.first_rows(self.settings.n_centers)
+            if given is None
+            else check_centers(given, data.pair.names, data.pair.levels)
+        )
+        inner = data.scaling.apply(centers)
+        return Built(name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers)
+
+    def all_built(self, builds: Sequence[Callable[[], Built]]) -> list[Built]:
+        """Several solvers, in the passes of one where rows have to be read."""
+        return self.data.x.rows.each(lambda build: build(), builds)
