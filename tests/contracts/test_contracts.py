@@ -61,7 +61,9 @@ def bits(value, points=POINTS):
 
 
 def said(model, points):
+    machinery = ("fit_", "prepared_")  # what the answers come from: solvers and samples, compared by the answers
     found = {name: each for name, each in vars(model).items() if name.endswith("_") and not name.startswith("_")}
+    found = {name: each for name, each in found.items() if name not in machinery}
     found = {name: each for name, each in found.items() if not hasattr(each, "get_params")}
     return found | {"predicted": model.predict(points)}
 
