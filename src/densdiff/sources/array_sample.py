@@ -24,7 +24,8 @@ class ArraySample:
         self, rows: FloatArray | None = None, columns: Sequence[FloatArray] = (), ends: FloatArray | None = None
     ) -> None:
         self._matrix, self._columns = rows, tuple(columns)
-        self._ends = ends  # (2, d) if they are known
+        self._ends = ends  # (2, d); kept once they are known, as moments are
+        self._moments: Moments | None = None
 
     @property
     def _rows(self) -> FloatArray:
@@ -45,7 +46,9 @@ class ArraySample:
 
     @property
     def moments(self) -> Moments:
-        return moments_of(self._rows)
+        if self._moments is None:
+            self._moments = moments_of(self._rows)
+        return self._moments
 
     def __len__(self) -> int:
         return self.shape[0]
