@@ -13,7 +13,7 @@ import densdiff as dd
 from densdiff.solvers import fit
 from densdiff.solvers.fit import automatic_solver
 from tests import oracle
-from tests.solvers import columns, each_solver
+from tests.lsdd_solvers import columns, each_solver
 
 ROOT = np.sqrt(2.0)
 GRIDS = {

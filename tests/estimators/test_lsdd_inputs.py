@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import densdiff as dd
-from tests.solvers import SOLVERS, columns, each_solver
+from tests.lsdd_solvers import SOLVERS, columns, each_solver
 
 NAMES = ("height", "weight")
 FRAMES = {

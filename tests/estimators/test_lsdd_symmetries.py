@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 import densdiff as dd
 from densdiff.core.grid import WRAP_TOLERANCE
-from tests.solvers import SOLVERS, columns, each_solver
+from tests.lsdd_solvers import SOLVERS, columns, each_solver
 
 # Hypothesis also tries fewer rows than folds, where the warning is right and tested elsewhere.
 few_rows_allowed = pytest.mark.filterwarnings("ignore:folds reduced:densdiff.DensDiffWarning")

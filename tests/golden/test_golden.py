@@ -1,6 +1,6 @@
 """The library against golden values: 50-digit results of a plain script that shares no code with it.
 
-`golden/make_golden.py` made `golden/golden.json`; run it again after changing its cases.
+`make_golden.py` made `golden.json`; run it again after changing its cases.
 """
 
 import importlib.util
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*rows and columns swapped:densd
 
 FloatArray = npt.NDArray[np.float64]
 
-GOLDEN = Path(__file__).with_name("golden")
+GOLDEN = Path(__file__).parent
 CONTENT: dict[str, Any] = json.loads((GOLDEN / "golden.json").read_text(encoding="utf-8"))
 RTOL = 1e-10
 # E8 inverts H itself: a condition of 1e4 costs 4 of the 16 digits and leaves two to spare.

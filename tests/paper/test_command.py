@@ -10,7 +10,7 @@ import pytest
 import densdiff as dd
 from paper import reproduction
 from tests.command_line import PAPER, WITH_PAPER, on_terminal, refusal, run_paper
-from tests.test_paper import files_in, toy
+from tests.paper.test_reproduction import files_in, toy
 
 
 @pytest.fixture

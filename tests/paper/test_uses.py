@@ -9,7 +9,7 @@ import pytest
 import densdiff as dd
 from paper import balance, changes, drawings, reproduction, testing
 
-DATA = Path(__file__).parents[2] / "shared" / "data"
+DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")
 PARTS = {part.figure: part for home in (testing, drawings, balance, changes) for part in home.PARTS}
 LSDD, KLIEP = testing.METHODS[:2]

@@ -25,13 +25,13 @@ from densdiff.solvers.pairs import PairsSolver
 from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 from tests import oracle
-from tests.solvers import EXACT, SOLVERS, columns, each_solver
+from tests.lsdd_solvers import EXACT, SOLVERS, columns, each_solver
 
 NAMED = SOLVERS[:3]
 each_named_solver = pytest.mark.parametrize("solver", NAMED)
 each_kind = pytest.mark.parametrize("simultaneous", [True, False], ids=["simultaneous", "pointwise"])
 few_rows_allowed = pytest.mark.filterwarnings("ignore:folds reduced:densdiff.DensDiffWarning")
-GOLDEN = json.loads(Path(__file__).with_name("golden").joinpath("golden.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(Path(__file__).parents[1].joinpath("golden", "golden.json").read_text(encoding="utf-8"))
 GRID_TOLERANCE = {
     1: 1e-6,
     2: 1.5e-4,
