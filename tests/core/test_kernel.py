@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core import kernel
+from densdiff.core.kernel import Categories
 from tests import oracle
+from tests.categories import (
+    all_levels,
+    categories,
+    codes_of,
+    slow_factor,
+    slow_ratios,
+)
 
 ROOT = np.sqrt(2.0)
 
@@ -150,3 +158,32 @@ def test_levels_are_one_apart_unless_something_else_is_said():
         unequal = (rows[:, None, 1:] != rows[:, 1:]) @ np.array(weights)
         expected = np.square(rows[:, None, 0] - rows[:, 0]) + unequal
         np.testing.assert_allclose(plain_squared(embedded, embedded), expected, atol=1e-14)
+
+
+@given(categories(), st.integers(0, 2**32 - 1))
+def test_factors_are_products_and_sums_over_levels(drawn, seed):
+    of, sigma = drawn
+    random = np.random.default_rng(seed)
+    a, b = codes_of(random, of.levels, 6), codes_of(random, of.levels, 4)
+    ratios = slow_ratios(of, sigma)
+    np.testing.assert_allclose(of.factor(sigma, a, b), slow_factor(a, b, ratios), rtol=1e-13, atol=0)
+    at_levels = slow_factor(a, all_levels(of.levels), ratios)  # (6, product of K)
+    sums = at_levels @ at_levels.T
+    scale = np.exp(of.log_scale(sigma))
+    np.testing.assert_allclose(np.diag(sums), scale, rtol=1e-12)
+    wide, own = of.gram_factors(np.array([2 * sigma, sigma]), a)
+    np.testing.assert_allclose(scale * own, sums, rtol=1e-12)
+    wider = slow_factor(a, all_levels(of.levels), slow_ratios(of, 2 * sigma))
+    np.testing.assert_allclose(np.exp(of.log_scale(2 * sigma)) * wide, wider @ wider.T, rtol=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_embedded_rows_are_apart_as_the_kernel_says(seed):
+    random = np.random.default_rng(seed)
+    of = Categories(np.array([2, 4]), apart=np.array([1.5, 3.0]))
+    rows = np.hstack([random.normal(size=(8, 2)), codes_of(random, of.levels, 8)])
+    placed = of.embedded(rows)
+    squared = np.square(placed[:, None] - placed).sum(axis=2)
+    own = np.square(rows[:, None, :2] - rows[:, :2]).sum(axis=2)
+    expected = own + (rows[:, None, 2:] != rows[:, 2:]) @ of.apart
+    np.testing.assert_allclose(squared, expected, atol=1e-12)

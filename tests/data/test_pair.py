@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import sparse
 
-from densdiff.data import parameters
-from densdiff.data.pair import Pair, check_arrays
-from densdiff.data.points import check_centers, check_points
+from densdiff.data.pair import check_arrays
 from densdiff.errors import DensDiffWarning, InputError
 
 RNG = np.random.default_rng(7)
@@ -475,116 +473,6 @@ def test_weights_come_in_any_vector(make):
 )
 def test_unusable_weights_are_refused(weights, said):
     assert said in refusal(check_arrays, A, B, weights)
-
-
-@every_frame
-def test_points_of_a_frame_are_matched_by_name(frame):
-    np.testing.assert_array_equal(check_points(table(frame, A[:, ::-1], ("b", "a")), ("a", "b")), A)
-
-
-def test_points_by_position_for_arrays_and_for_models_fitted_on_arrays():
-    np.testing.assert_array_equal(check_points(A, ("a", "b")), A)
-    np.testing.assert_array_equal(check_points(pd.DataFrame(A, columns=["p", "q"]), ("x0", "x1")), A)
-    assert check_points(np.empty((0, 2)), ("a", "b")).shape == (0, 2)
-    assert check_points([1, 2, 3], ("a",)).shape == (3, 1)
-
-
-def test_points_with_other_columns():
-    frame = pd.DataFrame({"b": LINE, "c": LINE})
-    assert "points lacks columns of the fit: 'a'" in refusal(check_points, frame, ("a", "b"))
-    with pytest.warns(DensDiffWarning, match="columns of points left out .*: 'c'"):
-        assert check_points(frame, ("b",)).shape == (40, 1)
-    assert "for one row pass shape (1, 2)" in refusal(check_points, [1.0, 2.0], ("a", "b"))
-    assert "points has shape (40,), but 2 columns are needed" in refusal(check_points, LINE, ("a", "b"))
-    assert "column 'b' of points: 1 missing value" in refusal(check_points, [[0, None]], ("a", "b"))
-
-
-def test_centers_need_a_row():
-    np.testing.assert_array_equal(check_centers([[1, 2]], ("a", "b")), [[1.0, 2.0]])
-    assert "centers has 0 rows" in refusal(check_centers, np.empty((0, 2)), ("a", "b"))
-
-
-def test_positive_grid_takes_cv_a_number_or_a_sequence():
-    assert parameters.positive_grid("cv", "sigma") is None
-    for value, expected in [
-        (2, [2.0]),
-        (np.float32(0.5), [0.5]),
-        ((1, 2), [1.0, 2.0]),
-        (pd.Series([3, 4]), [3, 4]),
-    ]:
-        found = parameters.positive_grid(value, "sigma")
-        assert found.dtype == np.float64
-        assert found.tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (-1.0, "sigma must be positive and finite; got -1.0"),
-        (0, "sigma must be positive and finite; got 0.0"),
-        (math.nan, "got nan"),
-        (math.inf, "got inf"),
-        ([1, 2, -3], "got -3.0 at position 2"),
-        ([], "got shape (0,)"),
-        ([[1, 2]], "got shape (1, 2)"),
-        ([1, [2]], "sigma must be 'cv'"),
-        (True, "got True"),
-        (None, "got None"),
-        (["a"], "sigma must be 'cv'"),
-        ("CV", "got 'CV' (did you mean 'cv'?)"),
-    ],
-)
-def test_row_35_positive_grid_names_parameter_and_range(value, said):
-    text = refusal(parameters.positive_grid, value, "sigma")
-    assert text.startswith("sigma must be ")
-    assert said in text
-
-
-@pytest.mark.parametrize("value", [1, 0, -3, 2.0, True, np.True_, "5", None, math.nan])
-def test_row_35_whole_refuses_all_but_integers_in_range(value):
-    assert "folds must be a whole number, at least 2; got" in refusal(parameters.whole, value, "folds", 2)
-
-
-def test_whole_takes_numpy_integers():
-    assert type(parameters.whole(np.uint8(2), "folds", 2)) is int
-
-
-@pytest.mark.parametrize("value", [0, 1, -0.1, math.nan, True, "0.5", None])
-def test_row_35_fraction_is_strictly_inside(value):
-    assert "level must lie strictly between 0 and 1; got" in refusal(parameters.fraction, value, "level")
-
-
-def test_fraction_understands_percent():
-    assert parameters.fraction(np.float32(0.5), "level") == 0.5
-    assert refusal(parameters.fraction, 95, "level").endswith("got 95 (did you mean 0.95?)")
-
-
-def test_choice_suggests_the_nearest_option():
-    options = ("auto", "centers")
-    assert parameters.choice("centers", "solver", options) == "centers"
-    text = refusal(parameters.choice, "center", "solver", options)
-    assert text == "solver must be one of 'auto', 'centers'; got 'center' (did you mean 'centers'?)"
-    assert refusal(parameters.choice, 3, "solver", options).endswith("got 3")
-
-
-def test_seed_is_drawn_once_and_repeats():
-    assert parameters.seed(5) == parameters.seed(np.int64(5)) == 5
-    for make in (np.random.default_rng, np.random.RandomState):
-        source = make(3)
-        first, second = parameters.seed(source), parameters.seed(source)
-        assert first == parameters.seed(make(3)) != second
-        assert 0 <= first < 2**32
-    assert parameters.seed(None) != parameters.seed(None)
-
-
-@pytest.mark.parametrize("value", [-1, True, 1.0, "3"])
-def test_seed_refuses_what_cannot_repeat(value):
-    assert "random_state must be" in refusal(parameters.seed, value)
-
-
-def test_estimator_is_an_object_with_the_method():
-    assert "got the class Pair, pass Pair()" in refusal(parameters.estimator, Pair, "l2_distance")
-    assert "methods fit and l2_distance" in refusal(parameters.estimator, "LSDD", "l2_distance")
 
 
 def test_warnings_point_at_the_line_of_the_caller():

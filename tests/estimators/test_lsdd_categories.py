@@ -2,7 +2,6 @@
 
 import itertools
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,84 +13,24 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import densdiff as dd
-from densdiff.core.kernel import Categories
 from densdiff.solvers import prepared
 from densdiff.solvers.centers import CenterKernel
+from tests.categories import (
+    LETTERS,
+    SIGMA,
+    Twin,
+    all_levels,
+    asked,
+    categories,
+    codes_of,
+    fixed,
+    mixed,
+    slow_factor,
+    slow_ratios,
+    taken,
+)
 
-SIGMA, LAM = 0.7, 0.05
-LETTERS = np.array(list("abcde"))
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "dict": dict}
-each_tuning = pytest.mark.parametrize("tuning", ["aggregate", "pooled", "refit"])
-
-
-def mixed(seed, n=40, shares=(0.5, 0.3, 0.2), shift=0.0, flag=0.4):
-    random = np.random.default_rng([seed, n])
-    return {
-        "size": random.normal(size=n) + shift,
-        "letter": random.choice(LETTERS[: len(shares)], n, p=shares),
-        "flag": random.random(n) < flag,
-    }
-
-
-def taken(table, rows):
-    return {name: np.asarray(values)[rows] for name, values in table.items()}
-
-
-def asked(X, Y, **parameters):
-    return dd.two_sample_test(X, Y, **{"n_permutations": 99, "random_state": 0} | parameters)
-
-
-# --- the kernel of categories -----------------------------------------------------------------------------------------
-
-
-@st.composite
-def categories(draw):
-    """Some columns of 2 to 5 levels with either kind of kernel, and a sigma."""
-    levels = np.array(draw(st.lists(st.integers(2, 5), min_size=1, max_size=3)))
-    sigma = draw(st.sampled_from([0.1, 0.7, 3.0]))
-    if draw(st.booleans()):
-        return Categories(levels, draw(st.floats(0, 0.85))), sigma
-    apart = draw(st.lists(st.floats(0.5, 9), min_size=len(levels), max_size=len(levels)))
-    return Categories(levels, apart=np.array(apart)), sigma
-
-
-def codes_of(random, levels, n):
-    return np.column_stack([random.integers(0, k, n) for k in levels]).astype(float)
-
-
-def slow_ratios(of, sigma):
-    """r of each column, from the definition."""
-    if of.apart is not None:
-        return [np.exp(-a / (2 * sigma**2)) for a in of.apart]
-    t = of.smoothing
-    return [min(0.9, t / ((1 - t) * (k - 1))) for k in of.levels]
-
-
-def slow_factor(a, b, ratios):
-    return np.array(
-        [[np.prod([1 if u == v else r for u, v, r in zip(x, y, ratios, strict=True)]) for y in b] for x in a]
-    )
-
-
-def all_levels(levels):
-    return np.array(list(itertools.product(*map(range, levels))), dtype=float)
-
-
-@given(categories(), st.integers(0, 2**32 - 1))
-def test_factors_are_products_and_sums_over_levels(drawn, seed):
-    of, sigma = drawn
-    random = np.random.default_rng(seed)
-    a, b = codes_of(random, of.levels, 6), codes_of(random, of.levels, 4)
-    ratios = slow_ratios(of, sigma)
-    np.testing.assert_allclose(of.factor(sigma, a, b), slow_factor(a, b, ratios), rtol=1e-13, atol=0)
-    at_levels = slow_factor(a, all_levels(of.levels), ratios)  # (6, product of K)
-    sums = at_levels @ at_levels.T
-    scale = np.exp(of.log_scale(sigma))
-    np.testing.assert_allclose(np.diag(sums), scale, rtol=1e-12)
-    wide, own = of.gram_factors(np.array([2 * sigma, sigma]), a)
-    np.testing.assert_allclose(scale * own, sums, rtol=1e-12)
-    wider = slow_factor(a, all_levels(of.levels), slow_ratios(of, 2 * sigma))
-    np.testing.assert_allclose(np.exp(of.log_scale(2 * sigma)) * wide, wider @ wider.T, rtol=1e-12)
 
 
 @given(categories(), st.integers(0, 2**32 - 1))
@@ -109,78 +48,6 @@ def test_h_is_the_integral_over_numbers_and_the_sum_over_levels(drawn, seed):
     np.testing.assert_array_equal(np.diag(G), 1.0)
 
 
-@given(st.integers(0, 2**32 - 1))
-def test_embedded_rows_are_apart_as_the_kernel_says(seed):
-    random = np.random.default_rng(seed)
-    of = Categories(np.array([2, 4]), apart=np.array([1.5, 3.0]))
-    rows = np.hstack([random.normal(size=(8, 2)), codes_of(random, of.levels, 8)])
-    placed = of.embedded(rows)
-    squared = np.square(placed[:, None] - placed).sum(axis=2)
-    own = np.square(rows[:, None, :2] - rows[:, :2]).sum(axis=2)
-    expected = own + (rows[:, None, 2:] != rows[:, 2:]) @ of.apart
-    np.testing.assert_allclose(squared, expected, atol=1e-12)
-
-
-# --- LSDD against loops -----------------------------------------------------------------------------------------------
-
-
-class Twin:
-    """E1 to E8 of two tables by loops, from the definition of psi, with H summed over levels."""
-
-    def __init__(self, X, Y, centers, ratios, sigma=SIGMA, lam=LAM):
-        self.names = [name for name in X if np.asarray(X[name]).dtype.kind not in "f"]
-        self.levels = {name: sorted({str(v) for table in (X, Y) for v in table[name]}) for name in self.names}
-        self.ratios = [ratios(len(self.levels[name])) for name in self.names]
-        self.numeric = [name for name in X if name not in self.names]
-        pooled = np.empty((len(self.numeric), len(X[next(iter(X))]) + len(Y[next(iter(Y))])))
-        for row, name in zip(pooled, self.numeric, strict=True):
-            row[:] = np.concatenate([X[name], Y[name]])
-        self.mean, self.deviation, self.sigma = pooled.mean(axis=1), pooled.std(axis=1), sigma
-        self.centers = self.inner(centers)
-        d = len(self.numeric)
-        at_levels = slow_factor(self.centers[1], all_levels([len(of) for of in self.levels.values()]), self.ratios)
-        s = (np.pi * sigma**2) ** (d / 2) * np.prod(
-            [1 + (len(of) - 1) * r**2 for of, r in zip(self.levels.values(), self.ratios, strict=True)]
-        )
-        b = len(self.centers[0])
-        H = np.empty((b, b))
-        for i, j in itertools.product(range(b), repeat=2):
-            gap = np.square(self.centers[0][i] - self.centers[0][j]).sum()
-            H[i, j] = (np.pi * sigma**2) ** (d / 2) * np.exp(-gap / (4 * sigma**2)) * (at_levels[i] @ at_levels[j])
-        psi_x, psi_y = self.psi(X), self.psi(Y)
-        h = psi_x.mean(axis=0) - psi_y.mean(axis=0)
-        inverse = np.linalg.inv(H + lam * s * np.eye(b))
-        theta = inverse @ h
-        S = np.cov(psi_x.T) / len(psi_x) + np.cov(psi_y.T) / len(psi_y)
-        V = np.cov(psi_x.T, ddof=0) / len(psi_x) + np.cov(psi_y.T, ddof=0) / len(psi_y)
-        volume = np.prod(self.deviation)
-        corrected = 2 * h @ theta - theta @ H @ theta
-        M = inverse + lam * s * inverse @ inverse
-        bias_corrected = corrected - np.trace(np.linalg.inv(H) @ V)
-        self.theta = theta / volume
-        found = {
-            "h_theta": h @ theta,
-            "theta_H_theta": theta @ H @ theta,
-            "regularization_corrected": corrected,
-            "debiased": corrected - np.trace(M @ S),
-            "bias_corrected": bias_corrected,
-            "positive_part": max(0.0, bias_corrected),
-        }
-        self.estimates = {name: value / volume for name, value in found.items()}
-
-    def inner(self, table):
-        codes = np.array([[self.levels[name].index(str(v)) for v in table[name]] for name in self.names], dtype=float).T
-        numbers = np.empty((len(codes), len(self.numeric)))
-        for column, name in zip(numbers.T, self.numeric, strict=True):
-            column[:] = table[name]
-        return (numbers - self.mean) / self.deviation, codes
-
-    def psi(self, table):
-        numbers, codes = self.inner(table)
-        gaps = np.square(numbers[:, None] - self.centers[0]).sum(axis=2)
-        return np.exp(-gaps / (2 * self.sigma**2)) * slow_factor(codes, self.centers[1], self.ratios)
-
-
 def smoothed(t):
     return lambda k: min(0.9, t / ((1 - t) * (k - 1)))
 
@@ -190,10 +57,6 @@ def smoothing(request, monkeypatch):
     """One t in place of the search."""
     monkeypatch.setattr(prepared, "SMOOTHINGS", (request.param,))
     return request.param
-
-
-def fixed(centers=None, **parameters):
-    return dd.LSDD(SIGMA, LAM, **{"solver": "centers", "centers": centers, "random_state": 0} | parameters)
 
 
 def two_tables():
@@ -361,14 +224,6 @@ def test_swapping_the_samples_flips_f_and_keeps_the_distance(pair, answer):
     np.testing.assert_allclose(there, -back, rtol=1e-10, atol=1e-14)
 
 
-@each_tuning
-def test_swapping_keeps_the_statistic(pair, tuning):
-    there, back = asked(*pair, tuning=tuning), asked(*pair[::-1], tuning=tuning)
-    assert there.statistic == pytest.approx(back.statistic, rel=1e-8)
-    assert (there.sigma, there.lam) == pytest.approx((back.sigma, back.lam))
-    assert abs(there.pvalue - back.pvalue) < 0.15  # other relabellings: three standard errors of their difference
-
-
 def test_the_order_of_rows_does_not_matter_at_given_centers(pair):
     X, Y = pair
     random = np.random.default_rng(0)
@@ -498,95 +353,3 @@ def test_row_25_columns_of_one_name_are_refused(pair, ask):
 def test_estimators_of_numbers_refuse_categories(pair, model):
     with pytest.raises(dd.InputError, match="column 'letter' of X holds text, first"):
         asked(*pair, model=model)
-
-
-# --- the test ---------------------------------------------------------------------------------------------------------
-
-
-def rejections(runs, draw, **parameters):
-    found = [asked(draw(2 * seed), draw(2 * seed + 1), random_state=seed, **parameters) for seed in range(runs)]
-    assert all(np.isfinite(result.statistic) and result.statistic >= 0 for result in found)
-    return sum(result.pvalue <= 0.05 for result in found)
-
-
-def test_under_the_null_five_in_a_hundred_are_rejected():
-    count = rejections(200, mixed)
-    assert abs(count - 10) <= 3 * np.sqrt(200 * 0.05 * 0.95)
-
-
-@pytest.mark.parametrize("tuning", ["pooled", "refit"])
-def test_under_the_null_categories_are_not_rejected_too_often(tuning):
-    """Ties between relabellings of few levels only make the test more careful."""
-    count = rejections(200, lambda seed: {"letter": mixed(seed)["letter"]}, tuning=tuning)
-    assert count <= 10 + 3 * np.sqrt(200 * 0.05 * 0.95)
-
-
-@each_tuning
-@pytest.mark.parametrize(
-    "change", [{"shares": (0.1, 0.2, 0.7)}, {"shift": 1.5}, {"flag": 0.95}], ids=["category", "number", "boolean"]
-)
-def test_changes_are_found(tuning, change):
-    # cross-validation anew within relabellings takes wide and narrow kernels, whose statistics do not compare
-    model = dd.LSDD(sigma=1.0, solver="centers") if tuning == "refit" else None
-    found = [asked(mixed(seed, 60), mixed(seed + 50, 50, **change), tuning=tuning, model=model) for seed in range(4)]
-    assert sum(result.pvalue <= 0.05 for result in found) >= 3
-    assert all(result.solver == "centers" and np.isfinite(result.null_distribution).all() for result in found)
-    assert all(result.null_distribution.min() >= 0 for result in found)
-
-
-def tied(k, shares):
-    """r of unequal levels that are as far apart as two rows differ in a standardized column."""
-    return np.exp(-1 / ((1 - np.square(shares).sum()) * SIGMA**2))
-
-
-def brute_force_share(X, Y, labellings):
-    """Share of relabellings whose E6, by loops, is at least that of the first."""
-    pooled = {name: np.concatenate([X[name], Y[name]]) for name in X}
-    ratio = {
-        len(of): tied(len(of), [np.mean(pooled[name].astype(str) == level) for level in of])
-        for name in ("letter", "flag")
-        for of in [sorted(set(pooled[name].astype(str)))]
-    }
-    assert len(ratio) == 2
-    values = []
-    for chosen in labellings:
-        twin = Twin(taken(pooled, chosen), taken(pooled, ~chosen), pooled, ratio.get)
-        values.append(twin.estimates["regularization_corrected"])
-    return values[0], np.mean(np.array(values) >= values[0] * (1 - 1e-9))
-
-
-TINY = {"size": np.array([0.1, 0.5, 1.2]), "letter": np.array(["a", "b", "c"]), "flag": np.array([True, False, True])}
-OTHER = {"size": np.array([0.7, 2.0, 1.9]), "letter": np.array(["c", "c", "a"]), "flag": np.array([False, False, True])}
-
-
-@pytest.mark.parametrize("blocks", [None, [0, 1, 2, 0, 1, 2]], ids=["all", "in pairs"])
-def test_all_partitions_of_tiny_samples_give_the_exact_p(blocks):
-    labellings = [np.isin(np.arange(6), chosen) for chosen in itertools.combinations(range(6), 3)]
-    if blocks is not None:
-        labellings = [chosen for chosen in labellings if all(np.bincount(blocks, chosen) == 1)]
-    statistic, share = brute_force_share(TINY, OTHER, labellings)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dd.DensDiffWarning)  # few rows
-        found = asked(TINY, OTHER, model=fixed(), blocks=blocks)
-    assert found.null == "all partitions"
-    assert found.n_permutations == len(labellings) - 1
-    assert found.statistic == pytest.approx(statistic, rel=1e-8)
-    assert found.pvalue == pytest.approx(share, abs=1e-12)
-
-
-@pytest.mark.parametrize("tuning", ["aggregate", "pooled"])
-def test_the_limit_of_the_null_is_near_the_permutations(tuning):
-    X, Y = mixed(20, 150), mixed(21, 120, (0.4, 0.35, 0.25), 0.1)
-    limit, exact = (asked(X, Y, tuning=tuning, null=null, n_permutations=499) for null in ("asymptotic", "permutation"))
-    assert limit.statistic == pytest.approx(exact.statistic, rel=1e-12)
-    assert limit.pvalue == pytest.approx(exact.pvalue, abs=0.06)
-
-
-def test_blocks_keep_a_difference_between_groups_out():
-    """Letters differ by site alone, and X and Y hold the sites in other shares: nothing differs within a site."""
-    X, Y = ({"letter": np.array(["a"] * k + ["b"] * (60 - k)), "size": mixed(22 + k, 60)["size"]} for k in (15, 45))
-    sites = np.concatenate([table["letter"] for table in (X, Y)])
-    assert asked(X, Y).pvalue == 0.01
-    assert asked(X, Y, blocks=sites).pvalue > 0.05
-    with pytest.raises(dd.InputError, match="null='asymptotic' is not known for blocks"):
-        asked(X, Y, blocks=sites, null="asymptotic")

@@ -1,11 +1,10 @@
-"""The spectral solver: spreading, coarsening and transforms against direct sums, estimates against all pairs."""
+"""The spectral solver: estimates against all pairs and quadrature, gaps that are closed, rows that are left out."""
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
 
 import densdiff as dd
-from densdiff.core import fourier
 from densdiff.core import grid as grids
 from densdiff.core.selection import draw_folds
 from densdiff.errors import NumericalError
@@ -34,115 +33,6 @@ def prepared(d, weighted=False):
     weights = (random.random(n) + 0.2, random.random(m) + 0.2) if weighted else (None, None)
     data = dd.LSDD(1.0, 0.1, solver="pairs", random_state=0).fit(*rows_of(d, n, m), *weights).fit_.data
     return data.x, data.y, data.folds, data.ladder()
-
-
-def finest_grid(d, spacing=0.2, groups=3, weighted=True):
-    random = np.random.default_rng(d)
-    rows = random.normal(size=(50, d))
-    omega = random.random(50) + 0.1 if weighted else np.full(50, 0.02)
-    labels = random.integers(0, groups, 50)
-    axes = [
-        grids.Axis(low[None], high[None], np.zeros(1), 5.0) for low, high in zip(rows.min(0), rows.max(0), strict=True)
-    ]
-    counts, outside = grids.spread(rows, omega, labels, groups, axes, spacing)
-    assert outside == 0
-    return rows, omega, labels, axes, grids.finest(counts, spacing)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("together", [False, True])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_spreading_conserves_the_mass_of_every_group(monkeypatch, d, together, weighted):
-    monkeypatch.setattr(grids, "_CACHED_NODES", 1 << 30 if together else 0)
-    _, omega, labels, _, grid = finest_grid(d, weighted=weighted)
-    totals = grid.counts.reshape(3, -1).sum(axis=1)
-    np.testing.assert_allclose(totals, np.bincount(labels, omega), rtol=1e-12)
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_spreading_keeps_first_moments(d):
-    rows, omega, labels, axes, grid = finest_grid(d)
-    places = grids.places_of(rows.T, axes)
-    for a in range(d):
-        line = grid.spacing * (grid.start[a] + np.arange(grid.counts.shape[a + 1]))
-        others = tuple(b + 1 for b in range(d) if b != a)
-        found = grid.counts.sum(axis=others) @ line
-        np.testing.assert_allclose(found, np.bincount(labels, omega * places[:, a]), rtol=1e-11)
-
-
-def test_a_grid_is_padded_for_the_widest_sigma():
-    *_, axes, grid = finest_grid(1)
-    found = fourier.transform(grid, axes, np.array([2.0, 1.0]), 0.1)
-    assert found.pad == grids.reach(2.0, 0.1, grids.WRAP_TOLERANCE[1])
-    period = 2 * np.pi / found.frequencies[0][1]
-    assert period >= grid.counts.shape[1] * grid.spacing + found.pad
-
-
-@pytest.mark.parametrize(("d", "bytes_of_one"), [(1, 16), (2, 16), (3, 8)])
-def test_transforms_of_three_columns_take_half_the_memory(d, bytes_of_one):
-    *_, axes, grid = finest_grid(d, spacing=0.5)
-    assert fourier.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
-
-
-def test_every_frequency_of_a_leading_axis_has_its_opposite():
-    *_, axes, grid = finest_grid(2)
-    leading, last = fourier.transform(grid, axes, np.array([1.0]), 0.1).frequencies
-    np.testing.assert_allclose(np.sort(leading), np.sort(-leading))
-    assert (last >= 0).all()
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_coarsening_equals_spreading_on_the_coarse_grid(d):
-    rows, omega, labels, axes, fine = finest_grid(d)
-    coarse = grids.coarsen(fine)
-    direct = grids.finest(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
-    assert coarse.spacing == direct.spacing
-    nodes = {}
-    for name, grid in (("coarse", coarse), ("direct", direct)):
-        nodes[name] = {
-            (g, *(np.array(index) + grid.start)): grid.counts[g][index]
-            for g in range(3)
-            for index in np.ndindex(grid.counts.shape[1:])
-        }
-    for key in nodes["coarse"] | nodes["direct"]:
-        assert nodes["coarse"].get(key, 0.0) == pytest.approx(nodes["direct"].get(key, 0.0), abs=1e-12)
-
-
-@pytest.mark.parametrize("twice_coarser", [False, True])
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_transform_equals_the_sum_of_waves(d, twice_coarser):
-    sigma, lam = 1.0, 1e-2
-    rows, omega, labels, axes, grid = finest_grid(d, spacing=0.25 * sigma if not twice_coarser else 0.0625)
-    for _ in range(2 * twice_coarser):
-        grid = grids.coarsen(grid)
-    of = fourier.transform(grid, axes, np.array([sigma]), lam)
-    places = grids.places_of(rows.T, axes)
-    box = np.stack(np.meshgrid(*of.frequencies, indexing="ij"), axis=-1).reshape(-1, d)
-    waves = omega[:, None] * np.exp(-1j * (places - of.origin) @ box.T)  # (50, m)
-    expected = np.array([waves[labels == g].sum(axis=0) for g in range(3)])
-    # where a filter of this lam still lets a thousandth pass; the level of the noise is sqrt(sum omega^2)
-    passing = of.filters(sigma, np.array([lam]))[0] > 1e-3
-    noise = np.sqrt(np.bincount(labels, omega**2))
-    error = np.abs(of.values - expected).max(axis=0, where=passing, initial=0.0)
-    filtered = np.abs(of.filters(sigma, np.array([lam]))[0] * (of.values - expected)).max(axis=1)
-    assert (filtered < 1e-3 * noise).all()
-    low = of.squared < (1.0 / sigma) ** 2
-    assert np.abs(of.values - expected)[:, low].max() < 1e-4 * noise.min()
-    assert np.isfinite(error).all()
-
-
-@pytest.mark.parametrize("d", [1, 2, 3])
-def test_own_power_equals_the_power_of_every_single_row(d):
-    rows, omega, _, axes, grid = finest_grid(d)
-    kept = slice(0, 12)
-    alone = np.zeros((12, *grid.counts.shape[1:]))
-    for i in range(12):
-        one = slice(i, i + 1)
-        alone[i] = grids.spread(rows[one], omega[one], np.zeros(1, dtype=int), 1, axes, grid.spacing)[0][0]
-    of = fourier.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
-    expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
-    found = fourier.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
-    np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision
 
 
 def estimates_of(form):

@@ -1,4 +1,4 @@
-"""Pages are whole, self-contained, the same every time, show hostile text as text, and draw what the result holds."""
+"""Pages are whole, self-contained, the same every time, and show hostile text as text."""
 
 import builtins
 import dataclasses
@@ -7,20 +7,17 @@ import json
 import os
 import re
 import warnings
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff import messages
-from densdiff.comparing.wording import EFFECTS, effect_word
 from densdiff.errors import InputError, MissingExtraError
 from densdiff.report import changes as changes_page
 from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
-from densdiff.results import Curve, Map, Mixture, Shares
+from densdiff.results import Curve, Map, Shares
+from tests.pages import Elements, coordinates
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -34,34 +31,6 @@ HOSTILE = [
     "&lt;b&gt; &amp;",
     "half \ud800",
 ]
-
-
-class Elements(HTMLParser):
-    """Collects the tags and attributes of a page, and its text by the tag it stands in."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.attributes, self.text, self.inside = [], [], [], []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.attributes += attrs
-        self.inside.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.attributes += attrs
-
-    def handle_endtag(self, tag):
-        while self.inside and self.inside.pop() != tag:
-            pass
-
-    def handle_data(self, data):
-        self.text.append((self.inside[-1] if self.inside else "", data))
-
-    def of(self, tag):
-        return [text for inside, text in self.text if inside == tag]
 
 
 @pytest.fixture(scope="module")
@@ -257,59 +226,6 @@ def test_hostile_names_survive_in_the_json(hostile_pages):
     assert {column["name"] for column in found["columns"]} >= set(HOSTILE)
 
 
-@given(st.text(), st.text())
-def test_any_text_is_escaped_in_pictures(text, name):
-    drawn = svg.picture(name, 1.0, 1.0, svg.words("text", text, class_=name))
-    parsed = Elements(drawn)
-    assert [tag for tag, _ in parsed.tags] == ["svg", "title", "text"]
-    assert "".join(parsed.of("text")) == svg.plain(text).replace("\r", "")
-    assert parsed.tags[2][1]["class"] == svg.plain(name)
-
-
-@given(st.text(alphabet="ab温度", max_size=40), st.integers(2, 30))
-def test_cut_text_fits_and_begins_the_same(text, most):
-    cut = svg.cut(text, most)
-    width = sum(2 if c in "温度" else 1 for c in cut)
-    assert width <= most
-    assert cut == text or (cut[-1] == "…" and text.startswith(cut[:-1]))
-
-
-finite = st.floats(-1e15, 1e15)
-
-
-@given(finite, st.floats(1e-9, 1e15), st.integers(2, 8))
-def test_ticks_are_even_and_inside(low, span, most):
-    high = low + span * max(1.0, abs(low) / 1e3)
-    found = svg.ticks(low, high, most)
-    slack = 1e-6 * (high - low)
-    assert 1 <= len(found) <= most + 1
-    assert low - slack <= found[0] <= found[-1] <= high + slack
-    assert np.ptp(np.diff(found)) <= slack if len(found) > 1 else True
-    assert len(set(svg.tick_labels(found))) == len(found)
-
-
-def test_tick_labels_read_well():
-    assert svg.tick_labels([-0.5, 0.0, 0.5]) == ["\N{MINUS SIGN}0.5", "0", "0.5"]
-    assert svg.tick_labels([20000.0, 40000.0]) == ["20000", "40000"]
-    assert svg.tick_labels([0.0, 2e-7]) == ["0", "2e\N{MINUS SIGN}07"]
-    assert svg.tick_labels(svg.ticks(3.0, 3.0, 5)) == ["3.000"]
-
-
-def coordinates(path):
-    return np.array([[float(part) for part in point.split()] for point in re.findall(r"[ML]([^MLZ]+)", path)])
-
-
-def test_curves_are_drawn_where_they_are():
-    points = np.linspace(2.0, 5.0, 31)
-    curve = Curve(points, np.sin(points) ** 2, np.cos(points) ** 2, np.cos(2 * points), *np.ones((2, 31)))
-    drawn = figures.densities("x", curve)
-    for kind, expected in (("in-a line", curve.a), ("in-b line thick", curve.b)):
-        x, y = coordinates(re.search(rf'd="([^"]*)" class="{kind}"', drawn)[1]).T
-        # one decimal of a unit, of which the range takes 304 across and 158 down
-        np.testing.assert_allclose(x, 46 + 304 * (points - 2.0) / 3.0, atol=0.051)
-        np.testing.assert_allclose(y, 166 - 158 * expected / (1.08 * max(curve.a.max(), curve.b.max())), atol=0.051)
-
-
 @pytest.mark.parametrize("scale", [2.0**-990, 2.0**20, 2.0**1000])
 def test_huge_and_tiny_numbers_are_drawn_like_others(changed, scale, tmp_path):
     points, heights = np.linspace(-2.0, 5.0, 31), np.random.default_rng(0).uniform(size=(5, 31))
@@ -325,70 +241,10 @@ def test_huge_and_tiny_numbers_are_drawn_like_others(changed, scale, tmp_path):
     assert lines(page_of(scaled, tmp_path)) == lines(page_of(changed, tmp_path))
 
 
-def test_difference_is_coloured_only_where_the_band_leaves_out_zero():
-    points = np.linspace(0.0, 1.0, 5)
-    estimate = np.array([-1.0, -1.0, 0.0, 1.0, 1.0])
-    unsure = Curve(points, points, points, estimate, estimate - 2.0, estimate + 2.0)
-    assert "solid" not in figures.difference("x", unsure)
-    sure = dataclasses.replace(unsure, lower=estimate - [2.0, 2.0, 2.0, 2.0, 0.5])
-    assert "in-b solid" in figures.difference("x", sure)
-    assert "in-a solid" not in figures.difference("x", sure)
-
-
-def test_mixture_fills_its_picture_and_names_its_classes():
-    points = np.linspace(0.0, 10.0, 50)
-    classes = np.exp(-((points - np.array([[2.0], [8.0]])) ** 2))
-    drawn = figures.mixture(["low", "a" * 40], Mixture("x", points, classes, classes.sum(axis=0)))
-    across = [float(x) for x in re.findall(r"[ML](\d+\.?\d*) ", drawn)]
-    wide = float(re.search(r'viewBox="0 0 (\d+)', drawn)[1])
-    assert 0 < min(across) < 0.15 * wide
-    assert 0.95 * wide < max(across) < wide
-    assert re.findall(r'mid name">([^<]*)<', drawn) == ["low", "a" * 14 + "…"]
-
-
 def test_dates_and_arrows_stay_whole_and_the_rest_is_escaped():
     assert page.unbroken("<b> 1 -> 2 at 2024-03-01T00:05:00 \u202e") == (
         '&lt;b&gt; 1 <span class="nowrap">-&gt;</span> 2 at <span class="nowrap">2024-03-01T00:05:00</span> \ufffd'
     )
-
-
-def test_bars_are_as_long_as_their_shares():
-    shares = Shares(("low", "high"), np.array([0.25, 0.75]), np.array([0.5, 0.5]))
-    widths = [float(width) for width in re.findall(r'<rect[^>]*width="([\d.]+)"', figures.share_bars("x", shares))]
-    np.testing.assert_allclose(widths, 196 * np.array([0.25, 0.5, 0.75, 0.5]) / 0.75, atol=0.051)
-
-
-def test_map_paints_each_cell_with_the_shade_of_its_value():
-    values = np.random.default_rng(0).normal(size=(7, 9))
-    drawn = figures.difference_map("x", "y", Map(np.arange(9.0), np.arange(7.0), values))
-    painted = np.zeros(values.shape)
-    for d, kind, opacity in re.findall(r'<path d="([^"]*)" class="in-(.) cell" opacity="([\d.]+)"', drawn):
-        for left, bottom, right, top in re.findall(r"M([\d.]+) ([\d.]+)H([\d.]+)V([\d.]+)", d):
-            columns = [round((float(x) - 46) / 304 * 9) for x in (left, right)]
-            rows = [round((280 - float(y)) / 260 * 7) for y in (bottom, top)]
-            painted[slice(*rows), slice(*columns)] += float(opacity) * (1 if kind == "b" else -1)
-    np.testing.assert_allclose(painted, np.rint(6 * values / np.abs(values).max()) / 6, atol=0.005)
-
-
-@pytest.mark.parametrize("levels", [(True, False), (False, True), (True, True)])
-def test_map_of_levels_names_them(levels):
-    names = ("north", "south", "<b>")
-    x, y = (names if each else np.arange(3.0) for each in levels)
-    parsed = Elements(figures.difference_map("x", "y", Map(x, y, np.eye(3))))
-    assert [text for text in parsed.of("text") if text in names] == list(names) * sum(levels)
-
-
-def test_words_of_the_scale_are_those_of_the_answer():
-    limits, names = zip(*EFFECTS, strict=True)
-    assert tuple(zip((0.0, *limits), (*names, "very large"), strict=True)) == figures.EFFECTS
-
-
-@pytest.mark.parametrize("value", [0.0, 0.009, 0.01, 0.3, 0.5, 1.0])
-def test_scale_marks_the_value_and_its_word(value):
-    drawn = figures.effect_scale(value, (value / 2, value))
-    assert re.findall(r'strong">([^<]+)<', drawn) == [effect_word(value)]
-    at = float(re.search(r'cx="([\d.]+)"', drawn)[1])
-    np.testing.assert_allclose(at, 26 + 324 * value**0.5, atol=0.051)
 
 
 def test_long_series_is_thinned_and_keeps_its_extremes(changed, tmp_path):
