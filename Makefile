@@ -37,7 +37,7 @@ test-oldest: $(OLDEST)/.made  ## run the tests with the oldest versions of what 
 	MPLBACKEND=Agg $(OLDEST)/bin/python -m pytest -n auto --maxprocesses=4 --dist=worksteal tests \
 		-W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
 		-W ignore::pytest.PytestUnraisableExceptionWarning -k "not own_checks and not command_is_light" \
-		--ignore-glob="tests/test_paper*" --ignore=tests/test_scikit_learn.py --ignore=tests/calibration $(ARGS)
+		--ignore=tests/paper --ignore=tests/estimators/test_scikit_learn.py --ignore=tests/calibration $(ARGS)
 
 check: $(DEV)  ## formatting, lint, types and the direction of imports
 	$(PY) -m ruff format --check .

@@ -24,7 +24,7 @@ from densdiff.io import files, memory, text
 from densdiff.series.scan import SeriesScan
 from paper import jobs, reproduction
 from tests.command_line import PAPER, as_csv, process, run, run_paper, shifted
-from tests.test_paper import toy
+from tests.paper.test_reproduction import toy
 
 QUICK = ("--seed", "1")
 NOBODY = 65534

@@ -20,7 +20,7 @@ import densdiff as dd
 from tests.command_line import as_csv, run
 
 N = 24
-ELSEWHERE = {40: "tests/test_dask.py"}
+ELSEWHERE = {40: "tests/sources/test_clusters.py"}
 TABLES = ("arrays", "frames", "files", "command line")
 NUMBERS = (*TABLES, "stream", "series", "balance")
 

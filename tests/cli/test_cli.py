@@ -1,0 +1,314 @@
+"""The command gives the numbers of the Python call, in the form its reader needs, and exit codes a job can use."""
+
+import json
+import re
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import densdiff as dd
+from densdiff import cli, messages
+from densdiff.errors import DensDiffWarning
+from tests.command_line import as_csv, on_terminal, refusal, run, shifted, silently
+
+QUICK = ("--permutations", "19", "--seed", "1")
+
+
+def series():
+    random = np.random.default_rng(0)
+    return {"t": np.arange(200) * 0.5, "v": np.concatenate([random.normal(size=100), random.normal(4, 1, 100)])}
+
+
+# --- compare ---------------------------------------------------------------------------------------------------------
+
+
+def test_compare_prints_what_the_python_call_says(tables):
+    found = dd.compare(shifted(0.0), shifted(2.0, n=30), n_permutations=19, random_state=1)
+    assert run("compare", *tables, *QUICK) == (0, f"{found}\n", "")
+    assert "seed 1" in str(found)
+    code, out, err = run("compare", *tables, *QUICK, "--json")
+    assert (code, err, out.count("\n")) == (0, "", 1)
+    assert json.loads(out) == {"schema": 1, "command": "compare"} | found.to_dict()
+
+
+def test_compare_passes_every_option_on(put):
+    a, b = shifted(0.0), shifted(1.0, n=30)
+    a["a"][3] = np.nan
+    names = [
+        put(name, as_csv(each, ";").replace("nan", "").replace(".", ","))
+        for name, each in zip("AB", (a, b), strict=True)
+    ]
+    options = ("--columns", "b,a", "--alpha", "0.2", "--min-effect", "0.01", "--missing", "drop", "--sep", ";")
+    code, out, _ = run("compare", *names, *options, "--decimal", ",", *QUICK, "--json")
+    found = silently(
+        dd.compare,
+        {"b": a["b"], "a": a["a"]},
+        {"b": b["b"], "a": b["a"]},
+        alpha=0.2,
+        min_effect=0.01,
+        missing="drop",
+        n_permutations=19,
+        random_state=1,
+    )
+    assert code == 0
+    assert json.loads(out) == {"schema": 1, "command": "compare"} | found.to_dict()
+
+
+def test_a_seed_is_drawn_and_printed_so_that_the_run_can_be_repeated(tables):
+    one = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
+    other = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
+    assert one["seed"] != other["seed"]
+    assert json.loads(run("compare", *tables, "--permutations", 19, "--seed", one["seed"], "--json")[1]) == one
+    text = run("compare", *tables, "--permutations", 19)[1]
+    seed = re.search(r"seed (\d+)$", text, re.MULTILINE)[1]
+    assert run("compare", *tables, "--permutations", 19, "--seed", seed)[1] == text
+
+
+def test_tables_of_all_kinds_and_standard_input_give_the_same(tables, tmp_path, put):
+    wanted = run("compare", *tables, *QUICK, "--json")
+    b = shifted(2.0, n=30)
+    lines = "".join(json.dumps(dict(zip(b, row, strict=True))) + "\n" for row in zip(*b.values(), strict=True))
+    put("B.jsonl", lines)
+    assert run("compare", "A.csv", "B.jsonl", *QUICK, "--json") == wanted
+    assert run("compare", "A.csv", "-", *QUICK, "--json", given=as_csv(b)) == wanted
+    np.save(tmp_path / "B.npy", np.column_stack([*b.values()]))
+    assert run("compare", "A.csv", "B.npy", *QUICK, "--json") == wanted  # by position
+    put("bare.csv", as_csv(b).split("\n", 1)[1])
+    code, out, _ = run("compare", "bare.csv", "B.npy", "--no-header", "--columns", "x1", *QUICK, "--json")
+    assert code == 0
+    assert [column["name"] for column in json.loads(out)["columns"]] == ["x1"]
+
+
+def test_a_column_name_with_a_comma_is_quoted(put):
+    a, b = ({"x, y": each["a"], "b": each["b"]} for each in (shifted(0.0), shifted(2.0)))
+    code, out, err = run("compare", put("A.csv", a), put("B.csv", b), "--columns", '"x, y", b', *QUICK, "--json")
+    assert code == 0, err
+    assert {column["name"] for column in json.loads(out)["columns"]} == {"x, y", "b"}
+    assert refusal("compare", "A.csv", "B.csv", "--columns", "c").startswith("A.csv has no column 'c'; it has 'x, y'")
+    assert refusal("compare", "A.csv", "B.csv", "--columns", "") == (
+        "--columns is empty; name at least 1 column, or leave it out to read all"
+    )
+
+
+def test_exit_1_only_when_a_difference_was_found_and_asked_for(tables):
+    assert run("compare", *tables, "--fail-on-difference", "--seed", 1, "--permutations", 99)[0] == 1
+    assert run("compare", *tables, "--seed", 1, "--permutations", 99)[0] == 0
+    assert run("compare", "A.csv", "A.csv", "--fail-on-difference", *QUICK)[0] == 0
+    large = ("--min-effect", "0.99", "--permutations", "99", "--seed", "1")
+    code, out, _ = run("compare", *tables, "--fail-on-difference", *large)
+    assert code == 0
+    assert out.startswith("A and B differ less than asked for (0.99), ")
+
+
+def test_the_report_is_written_before_a_difference_is_judged(tables, tmp_path):
+    code, out, err = run(
+        "compare", *tables, "--fail-on-difference", "--report", "page.html", "--seed", 1, "--permutations", 99
+    )
+    assert (code, err) == (1, "")
+    assert out.endswith("report: page.html\n")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>") or page.startswith("<!DOCTYPE html>")
+    assert "<h1>A.csv (A) and B.csv (B)</h1>" in page
+    code, out, _ = run("compare", *tables, "--report", "page.html", "--json", *QUICK)
+    assert code == 0
+    assert json.loads(out)["command"] == "compare"
+
+
+def test_warnings_are_notes_on_standard_error_once_each(put):
+    a = put("A.csv", shifted(0.0, more=np.arange(40)))
+    code, out, err = run("compare", a, put("B.csv", shifted(0.0, seed=1)), *QUICK)
+    note = "columns left out: 'more' only in A; compared: 'a', 'b'"
+    assert code == 0
+    assert err == f"densdiff: note: {note.replace('A;', 'A.csv;')}\n"
+    assert f"note: {note}\n" in out
+
+
+def test_a_warning_given_twice_is_one_note(tables, monkeypatch):
+    usual = dd.compare
+
+    def warning(*samples, **options):
+        seen = f"seen by {messages.argument('n_permutations')} in {messages.name_of('A')}"
+        for text in (seen, "other", seen):
+            warnings.warn(text, DensDiffWarning, stacklevel=1)
+        return usual(*samples, **options)
+
+    monkeypatch.setattr(dd, "compare", warning)
+    code, _, err = run("compare", *tables, *QUICK)
+    assert (code, err) == (0, "densdiff: note: seen by --permutations in A.csv\ndensdiff: note: other\n")
+
+
+# --- changes and balance ---------------------------------------------------------------------------------------------
+
+
+def test_changes_gives_what_the_python_call_gives(put):
+    name = put("S.csv", series())
+    found = dd.detect_changes(series(), time="t", window=20, lag=2, alpha=0.01, random_state=3)
+    assert len(found.changes) == 1
+    options = ("--time", "t", "--window", "20", "--lag", "2", "--alpha", "0.01", "--seed", "3")
+    assert run("changes", name, *options) == (0, f"{found}\n", "")
+    assert run("changes", name, *options, "--fail-on-difference")[0] == 1
+    wanted = {"schema": 1, "command": "changes"} | found.to_dict()
+    assert json.loads(run("changes", name, *options, "--json", "--columns", "v")[1]) == wanted
+    seconds = json.loads(run("changes", "-", *options[:3], "10s", *options[4:], "--json", given=as_csv(series()))[1])
+    assert seconds == wanted
+    calm = put("calm.csv", {"v": series()["v"][:100]})
+    assert run("changes", calm, "--fail-on-difference", "--seed", 3)[0] == 0
+
+
+def test_dates_are_asked_for_as_the_clock(put):
+    name = put("S.csv", "when,v\n" + "".join(f"2024-01-01 00:00:{k % 60:02d},{k}\n" for k in range(60)))
+    assert refusal("changes", name) == (
+        "column 'when' of S.csv holds dates or times; give --time when if it is the clock, or the other columns by "
+        "--columns"
+    )
+    assert run("changes", name, "--time", "when")[0] == 0
+    assert refusal("changes", name, "--time", "then") == "S.csv has no column 'then'; it has 'when', 'v'"
+    assert refusal("changes", name, "--columns", "v", "--window", "50") == (
+        "--window 50 takes 50 samples on each side, but S.csv has only 60 in all"
+    )
+    assert refusal("changes", name, "--columns", "v", "--window", "4s") == (
+        "--window '4s' is a duration, but there is no time that runs; pass --time or samples"
+    )
+    assert refusal("changes", name, "--columns", "v", "--window", "soon").startswith("--window must be 'auto', ")
+    assert refusal("changes", name, "--columns", "v", "--lag", "0") == (
+        "--lag must be a whole number, at least 1; got 0"
+    )
+
+
+def labelled(put):
+    random = np.random.default_rng(0)
+    rows = np.concatenate([random.normal(size=(40, 2)), random.normal(3, 1, (40, 2))])
+    train = {"p": rows[:, 0], "q": rows[:, 1], "y": np.repeat(["ill", "well"], 40)}
+    new = {"p": random.normal(3, 1, 30), "q": random.normal(3, 1, 30)}
+    return train, new, put("T.csv", train), put("N.csv", new)
+
+
+def test_balance_gives_what_the_python_call_gives(put):
+    train, new, *names = labelled(put)
+    model = dd.ClassBalance(random_state=5).fit({"p": train["p"], "q": train["q"]}, train["y"])
+    found = model.estimate(new, 0.9)
+    options = ("--label", "y", "--seed", "5", "--alpha", "0.1")
+    assert run("balance", *names, *options) == (0, f"{found}\n", "")
+    wanted = {"schema": 1, "command": "balance"} | found.to_dict()
+    assert json.loads(run("balance", *names, *options, "--json")[1]) == wanted
+    put("N.csv", new | {"y": np.arange(30)})  # labels of the new rows are no data
+    assert json.loads(run("balance", *names, *options, "--json", "--columns", "p,q")[1]) == wanted
+    assert json.loads(run("balance", *names, *options, "--json")[1]) == wanted
+
+
+def test_balance_names_files_in_its_messages(put):
+    train, new, *names = labelled(put)
+    assert refusal("balance", *names, "--label", "z") == "T.csv has no column 'z'; it has 'p', 'q', 'y'"
+    put("N.csv", {"p": new["p"]})
+    assert refusal("balance", *names, "--label", "y").startswith("N.csv lacks columns of the fit: 'q'")
+    put("T.csv", train | {"y": ["ill"] * 80})
+    assert refusal("balance", *names, "--label", "y") == (
+        "column 'y' of T.csv holds 1 class, 'ill'; at least 2 are needed"
+    )
+    assert refusal("balance", *names, "--label", "y", "--alpha", "2").startswith("--alpha must lie strictly between")
+
+
+@pytest.mark.parametrize("command", ["changes", "balance"])
+def test_reports_of_changes_and_balance(command, put, tmp_path):
+    files = [put("S.csv", series()), "--time", "t"] if command == "changes" else [*labelled(put)[2:], "--label", "y"]
+    code, out, err = run(command, *files, "--seed", 0, "--report", "page.html")
+    assert code == 0, err
+    assert out.endswith("report: page.html\n")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert page.lower().startswith("<!doctype html>")
+    assert {"changes": "<h1>Changes in S.csv</h1>", "balance": "<h1>Class balance of N.csv</h1>"}[command] in page
+
+
+def test_the_name_of_a_file_is_text_on_the_page(put, tmp_path):
+    name = put("<script>alert(1)</script>.csv".replace("/", "_"), series())
+    assert run("changes", name, "--time", "t", "--seed", 0, "--report", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "<h1>Changes in &lt;script&gt;" in page
+
+
+# --- demo, help, failures --------------------------------------------------------------------------------------------
+
+
+def test_demo_puts_the_planted_column_and_region_first(tmp_path):
+    folder = tmp_path / "made" / "on the way"
+    code, out, err = run("demo", "--out", folder)
+    assert (code, err) == (0, "")
+    tables = dd.datasets.mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=0)
+    first = {line[:12].strip(): line[14:] for line in out.splitlines() if line[2:12].strip()}
+    assert re.search(r"^  columns .*\n +spend: ", out, re.MULTILINE)
+    assert re.match(r"age > (59|6\d)\S* and region = north: ", first["regions"])
+    assert first["pairs"].startswith("satisfaction and recommendation: ")
+    assert "seed 0" in out
+    assert f"planted in B: spend higher by 0.3 deviations; {tables.region}: 4 % -> 15 %; " in out
+    assert [file.name for file in folder.iterdir()] == ["demo-report.html"]
+
+
+def test_demo_wants_a_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    assert run("demo", "--out", file) == (2, "", f"densdiff: --out must be a folder; {str(file)!r} is a file\n")
+
+
+def test_version_and_help():
+    assert run("--version") == (0, f"densdiff {dd.__version__}\n", "")
+    code, out, err = run()
+    assert (code, err) == (0, "")
+    assert out == run("--help")[1]
+    assert "...\n" not in out.split("Commands:")[1]  # no line is cut short
+    assert "Examples:\n    densdiff compare " in out
+    for command in ("compare", "changes", "balance", "monitor", "demo"):
+        assert re.search(rf"^  {command} ", out, re.MULTILINE)
+        code, text, _ = run(command, "--help")
+        assert code == 0
+        assert len(re.findall(rf"^    .*\bdensdiff {command}\b", text.split("Examples:")[1], re.MULTILINE)) >= 2
+
+
+@pytest.mark.hostile(33)
+def test_a_terminal_gets_tables_and_no_escape_of_the_data(put):
+    hostile = "x\x1b[2J\nz[bold]"
+    names = [
+        put(name, {hostile: table["a"], "b": table["b"], name: table["b"]})
+        for name, table in (("A.csv", shifted(0.0)), ("B.csv", shifted(3.0)))
+    ]
+    text = on_terminal("compare", *names, "--seed", 1, "--permutations", 99)
+    assert "─" in text
+    assert "\x1b[2J" not in text
+    assert r"'x\x1b[2J\nz[bold]'" in text
+    assert "seed 1" in text
+    assert "higher in B" in text
+    assert "Left out" in text
+    assert "note: columns left out" not in text  # it went to standard error
+
+
+def test_terminal_views_of_changes_and_balance(put):
+    text = on_terminal("changes", put("S.csv", series()), "--time", "t", "--seed", 3)
+    assert re.search(r"\b100 +50.0 +0.0", text)
+    assert "seed 3" in text
+    *_, train, new = labelled(put)
+    text = on_terminal("balance", train, new, "--label", "y", "--seed", 5)
+    assert re.search(r"\bill +0\.\d\d\d +0\.000 to 0\.", text)
+    assert "seed 5" in text
+
+
+def test_importing_the_command_is_light():
+    code = "import sys, densdiff.cli; print([m for m in ('matplotlib', 'pandas', 'numpy', 'rich') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_without_typer_the_extra_is_named():
+    code = "import sys; sys.modules['typer'] = None; import densdiff.cli"
+    outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert outcome.returncode == 2
+    assert outcome.stderr == "densdiff: the command line needs typer: pip install 'densdiff[cli]'\n"
+
+
+def test_the_entry_point_is_the_app():
+    from importlib.metadata import entry_points
+
+    (entry,) = entry_points(group="console_scripts", name="densdiff")
+    assert entry.load() is cli.app
