@@ -221,11 +221,11 @@ def test_sets_name_or_leave_out_up_to_eight_levels():
     table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([20]))
     search = rule_search._Search(table, np.zeros(100, dtype=np.intp))
     single, *sets = search._level_sets(np.ones((1, 2, 20)))
-    assert single.parts.tolist() == [1] * 20
+    assert single.lengths.tolist() == [1] * 20
     for offer in sets:
-        sizes = [int(offer.member(k).sum()) for k in range(len(offer.parts))]
+        sizes = [int(offer.member(k).sum()) for k in range(len(offer.lengths))]
         assert sizes == [*range(1, 9), *range(12, 20)]
-        assert offer.parts.tolist() == [min(size, 20 - size) for size in sizes]
+        assert offer.lengths.tolist() == [min(size, 20 - size) for size in sizes]
 
 
 def test_pairs_of_columns_are_counted_as_they_are():
@@ -400,8 +400,8 @@ def test_a_region_whose_interval_has_zero_in_it_is_none():
     for rule, level in ((rules[1], ALPHA), (rules[0], 1e-9)):
         assert conditional_test(holds(rule, rows), in_b, np.zeros(2000, dtype=int))[0] < level
     assert newcombe(np.array([100, 131]), np.array([1000, 1000]), ALPHA / 2)[0] < 0
-    assert [region.rule for _, region in regions._confirmed(rules, rows, in_b, ALPHA)] == rules[:1]
-    assert [region.rule for _, region in regions._confirmed(rules[1:], rows, in_b, ALPHA)] == rules[1:]
+    assert [region.rule for _, region in regions._confirm(rules, rows, in_b, ALPHA)] == rules[:1]
+    assert [region.rule for _, region in regions._confirm(rules[1:], rows, in_b, ALPHA)] == rules[1:]
 
 
 def test_a_rule_of_about_half_of_the_rows_is_said_where_it_is():

@@ -46,7 +46,7 @@ def finest_grid(d, spacing=0.2, groups=3, weighted=True):
     ]
     counts, outside = grids.spread(rows, omega, labels, groups, axes, spacing)
     assert outside == 0
-    return rows, omega, labels, axes, grids.finest(counts, spacing)
+    return rows, omega, labels, axes, grids.finest_grid(counts, spacing)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -95,7 +95,7 @@ def test_every_frequency_of_a_leading_axis_has_its_opposite():
 def test_coarsening_equals_spreading_on_the_coarse_grid(d):
     rows, omega, labels, axes, fine = finest_grid(d)
     coarse = grids.coarsen(fine)
-    direct = grids.finest(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
+    direct = grids.finest_grid(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
     assert coarse.spacing == direct.spacing
     nodes = {}
     for name, grid in (("coarse", coarse), ("direct", direct)):
@@ -139,7 +139,7 @@ def test_own_power_equals_the_power_of_every_single_row(d):
     for i in range(12):
         one = slice(i, i + 1)
         alone[i] = grids.spread(rows[one], omega[one], np.zeros(1, dtype=int), 1, axes, grid.spacing)[0][0]
-    of = fourier.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
+    of = fourier.transform(grids.finest_grid(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
     expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
     found = fourier.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
     np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision

@@ -10,7 +10,7 @@ from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
-from densdiff.core.weights import sent_weights, weights_at
+from densdiff.core.weights import compact_weights, weights_at
 from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
@@ -64,7 +64,7 @@ def spread(
     """Of each sample's rows, weights and groups: counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the
     number of rows too far out.
     """
-    tasks = [partial(_spread, sent_weights(omega), groups, n_groups, axes, spacing) for _, omega, groups in samples]
+    tasks = [partial(_spread, compact_weights(omega), groups, n_groups, axes, spacing) for _, omega, groups in samples]
     return totals([rows for rows, *_ in samples], tasks)
 
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
-from densdiff.core.weights import sent_weights, weights_at
+from densdiff.core.weights import compact_weights, weights_at
 from densdiff.sources.sample import Sample, totals
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
@@ -125,7 +125,7 @@ def sample_sums(
     given = [rows for rows, *_ in samples]
     fused = fused_pays(sum(map(len, given)), sum(numbers), len(centers), len(sigmas))
     tasks = [
-        GroupSums(sent_weights(omega), of, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
+        GroupSums(compact_weights(omega), of, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
         for (rows, omega, of), k in zip(samples, numbers, strict=True)
     ]
     return totals(given, tasks)

@@ -123,7 +123,7 @@ def kliep_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, se
     for first in range(0, len(places), _BATCH):
         batch = places[first : first + _BATCH]
         rows = vectors[batch[0] : batch[-1] + 2 * window]
-        psi = next(density_ratio.ladder(kernel.squared_distances(rows, centers, direct), np.array([sigma])))
+        psi = next(density_ratio.feature_ladder(kernel.squared_distances(rows, centers, direct), np.array([sigma])))
         at = np.arange(len(rows))[:, None] - (batch - batch[0])
         before, after = ((at >= low) & (at < low + window) for low in (0, window))
         start = np.full((len(centers), len(batch)), 1.0 / len(centers))

@@ -81,7 +81,7 @@ class FilterKernel:
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
         """2F - F^2 between two sets of rows, times the scale, (k, l)."""
-        kernels = radial.of_statistic(radial.radial_table(self.d, np.array([lam])), 0)
+        kernels = radial.statistic_kernel(radial.radial_table(self.d, np.array([lam])), 0)
         direct = needs_direct_differences(radius(a, b), sigma, self.d)
         return kernel_matrix(a, b, kernels, sigma, direct=direct)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from densdiff.core import kernel, radial, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.core.weights import mass_of, sum_of_squares
+from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.kernel_sums import evaluate, psi, sample_sums
 from densdiff.solvers.base import Side
 from densdiff.solvers.prepared import WeightedSample
@@ -130,7 +130,7 @@ class CentersSolver(CenterKernel):
         samples = [(x.rows, x.omega, folds.groups_x), (y.rows, y.omega, folds.groups_y)]
         # two of (S, groups, b)
         self._sums = sample_sums(samples, centers, sigmas, direct=self.direct, categories=categories)
-        self._mass = [mass_of(groups, omega) for _, omega, groups in samples]
+        self._mass = [group_masses(groups, omega) for _, omega, groups in samples]
         if lams is None:
             row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)

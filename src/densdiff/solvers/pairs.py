@@ -40,7 +40,7 @@ class PairsSolver(FilterKernel):
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
         self.direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
-        self.runs = kernel.runs_of(sigmas)
+        self.runs = kernel.sigma_runs(sigmas)
         self.bins = [radial.make_bins(sigmas[levels], radius, self.table.reach) for levels in self.runs]
         self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
 
@@ -135,7 +135,7 @@ class PairsSolver(FilterKernel):
 
     def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve under 2F - F^2, times the scale, (k,)."""
-        return self._curve(side, model[0], radial.of_statistic(self.table, model[1]), points)
+        return self._curve(side, model[0], radial.statistic_kernel(self.table, model[1]), points)
 
     def _curve(self, side: Side, level: int, kernels: radial.Radial, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[level])

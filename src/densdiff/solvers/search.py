@@ -48,7 +48,7 @@ def choose(solver: Solver, side: Side, folds: int) -> Choice:
     fold_scores = relative.reshape(-1, raw.shape[2])
     sigmas = np.repeat(solver.sigmas, raw.shape[1])
     lams = solver.lams.ravel()
-    chosen = selection.best(fold_scores.mean(axis=1), sigmas, lams)
+    chosen = selection.best_model(fold_scores.mean(axis=1), sigmas, lams)
     weights = selection.model_weights(fold_scores, chosen, folds)
     return Choice(sigmas, lams, fold_scores, log_scale, chosen, weights)
 

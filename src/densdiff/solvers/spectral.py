@@ -8,7 +8,7 @@ from densdiff.core import grid as grids
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, GroupPattern
-from densdiff.core.weights import mass_of, sum_of_squares
+from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.grids import plan, spread
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import FilterKernel, Side, filter_lams
@@ -31,11 +31,11 @@ class SpectralSolver(FilterKernel):
         self.lams = np.tile(lams, (len(sigmas), 1))
         super().__init__(x.rows.shape[1])
         self.log_scales = np.zeros(len(sigmas))
-        self._mass = [mass_of(g, s.omega) for s, g in self._grouped()]
+        self._mass = [group_masses(g, s.omega) for s, g in self._grouped()]
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
         self._transforms: dict[int, fourier.Transform] = {}  # by the first level of an octave
         self._noise: dict[int, list[FloatArray]] = {}
-        self.n_outside = max(self._transform(levels) for levels in kernel.runs_of(sigmas))
+        self.n_outside = max(self._transform(levels) for levels in kernel.sigma_runs(sigmas))
         self.notes: tuple[str, ...] = ()
         if self.n_outside:
             rows = len(x.rows) + len(y.rows)
@@ -55,7 +55,7 @@ class SpectralSolver(FilterKernel):
                 f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
                 "outside; use solver='pairs' or larger sigmas"
             )
-        grid = grids.finest(np.concatenate([counts for counts, _ in counted]), spacing)
+        grid = grids.finest_grid(np.concatenate([counts for counts, _ in counted]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
         for octave in range(octaves.max() + 1):
             if octave > 0:
@@ -112,7 +112,7 @@ class SpectralSolver(FilterKernel):
                 squares = np.square(sample.omega[::step])
                 total = sum_of_squares(sample.omega)
                 places = grids.places_of(sample.rows[::step].T, of.axes)
-                squares *= (total / squares.sum()) * grids.within(places, of.axes, 0.0)
+                squares *= (total / squares.sum()) * grids.is_within(places, of.axes, 0.0)
                 own = fourier.own_power(places, squares, of)
                 power = np.square(np.abs(self._curve(side, of)))
                 self._noise[first].append((own - total * power) / (1.0 - total))
@@ -135,7 +135,7 @@ class SpectralSolver(FilterKernel):
     def _filtered(self, side: Side, level: int, filters: FloatArray, points: FloatArray) -> FloatArray:
         of = self._of(level)
         places = grids.places_of(points.T, of.axes)
-        near = grids.within(places, of.axes, of.pad / 2)
+        near = grids.is_within(places, of.axes, of.pad / 2)
         values = np.zeros(len(points))
         curve = self._curve(side, of)
         at_once = max(1, _PHASES // max(len(w) for w in of.frequencies))

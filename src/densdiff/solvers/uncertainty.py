@@ -58,7 +58,7 @@ class Spreads:
 
 def _parts(noise: noise.DistanceNoise, log_noise: float, a: float, log_factor: float) -> tuple[float, float]:
     factor = float(np.exp(min(2.0 * (log_noise - log_factor), 300.0)))
-    linear, degenerate = noise.parts(a)
+    linear, degenerate = noise.variance_parts(a)
     return linear * factor, degenerate * factor
 
 
@@ -90,7 +90,7 @@ class Kept:
 
     points: FloatArray  # (k, d)
     omega: FloatArray  # (k,)
-    stand_in: noise.Rows
+    stand_in: noise.RowWeights
 
 
 def keep(sample: WeightedSample, seed: int, most: int) -> Kept:
@@ -98,12 +98,12 @@ def keep(sample: WeightedSample, seed: int, most: int) -> Kept:
     n = len(sample.rows)
     if n <= most:
         omega = np.ascontiguousarray(sample.omega)
-        return Kept(sample.rows[:], omega, noise.Rows(omega))
+        return Kept(sample.rows[:], omega, noise.RowWeights(omega))
     chosen = np.sort(selection.draw_rows(seed, n, most))
     omega = sample.omega[chosen]
     among = omega / omega.sum()
     share = sum_of_squares(sample.omega) / float(np.square(among).sum())
-    return Kept(sample.rows[chosen], omega, noise.Rows(among, share))
+    return Kept(sample.rows[chosen], omega, noise.RowWeights(among, share))
 
 
 def _noise(
