@@ -205,4 +205,4 @@ def test_categories_and_given_blocks_stay_with_numpy(monkeypatch):
 def test_a_place_that_cannot_be_written_costs_only_the_time_to_compile(tiles):
     namespace = {}
     exec("def double(x):\n    return 2 * x", namespace)  # code without a file: numba has nowhere to keep it
-    assert tiles._kept(namespace["double"])(21) == 42
+    assert tiles._compiled_on_disk(namespace["double"])(21) == 42
