@@ -158,7 +158,7 @@ class LSDD(BaseEstimator):
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self.fit_ = fit
-        self.solver_ = fit.built.name
+        self.solver_ = fit.named_solver.name
         self.sigma_ = float(choice.sigmas[choice.chosen] * unit)
         self.lam_ = float(choice.lams[choice.chosen])
         self.cv_results_ = {
@@ -169,12 +169,12 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        self.samples_ = (data.given.x.spaced(_SHOWN), data.given.y.spaced(_SHOWN))
+        self.samples_ = (data.checked.x.spaced(_SHOWN), data.checked.y.spaced(_SHOWN))
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed
-        if fit.built.centers is not None:
-            self.centers_ = fit.built.centers
+        if fit.named_solver.centers is not None:
+            self.centers_ = fit.named_solver.centers
         if isinstance(fit.solver, CentersSolver):
             self.theta_ = from_log(fit.solver.coefficients(DIFFERENCE, choice.model), fit.log_factor)
 
@@ -202,7 +202,7 @@ class LSDD(BaseEstimator):
     def densities(self, points: Any) -> tuple[FloatArray, FloatArray]:
         """p and q at the points, (k,) each, with a smoothing of their own: their difference is not quite `predict`."""
         fit = self._fitted()
-        return fit.at_density(fit.data.scaling.apply(self._checked_points(fit, points)))
+        return fit.density_values(fit.data.scaling.apply(self._checked_points(fit, points)))
 
     @on_one_thread
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
@@ -253,9 +253,9 @@ class LSDD(BaseEstimator):
             "sigma": self.sigma_,
             "lam": self.lam_,
             "solver": self.solver_,
-            "n_centers": None if fit.built.centers is None else len(fit.built.centers),
-            "n_x": len(fit.data.given.x),
-            "n_y": len(fit.data.given.y),
+            "n_centers": None if fit.named_solver.centers is None else len(fit.named_solver.centers),
+            "n_x": len(fit.data.checked.x),
+            "n_y": len(fit.data.checked.y),
             "seed": self.seed_,
             "tuning": _tuning(fit),
             "warnings": tuple(notes),
@@ -270,7 +270,7 @@ class LSDD(BaseEstimator):
 
 def _solver_notes(fit: Fit) -> list[str]:
     """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
-    centers, asked = fit.built.centers, fit.settings
+    centers, asked = fit.named_solver.centers, fit.settings
     if asked.solver != "auto" or asked.centers is not None or centers is None or len(fit.data.levels):
         return []
     rows, d = sum(fit.data.sizes), fit.data.x.rows.shape[1]
@@ -282,7 +282,7 @@ def _solver_notes(fit: Fit) -> list[str]:
 
 def _tuning(fit: Fit) -> str:
     folds, choice = fit.data.n_folds, fit.choice
-    models, used = len(choice.sigmas), len(choice.averaged)
+    models, used = len(choice.sigmas), len(choice.averaged_models)
     how = f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {used} averaged"
     smoothed = "" if fit.categories is None else f", categories smoothed by {fit.categories.smoothing:g}"
     return ("sigma and lam given" if models == 1 else how) + smoothed

@@ -51,7 +51,7 @@ def lsdd_scores(
         for start in range(0, count, _POSITIONS):
             part = slice(start, min(start + _POSITIONS, count))
             rows = slice(start, part.stop + 2 * window - 1)
-            psi = of.plain(sigma, vectors[rows]) @ axes  # (rows, b)
+            psi = of.plain_features(sigma, vectors[rows]) @ axes  # (rows, b)
             score, distance = _table(psi, folds[rows], window, values, a, grid)
             score, distance = score * scale, distance * scale
             better = score < best[part]
