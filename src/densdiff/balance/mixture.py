@@ -20,7 +20,7 @@ from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.selection import stratified_folds
 from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 from densdiff.data import parameters
-from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
+from densdiff.estimators.kde import KDEDifference, cross_validated_width, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.prepared import WeightedSample
 
@@ -282,7 +282,7 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
         for own in np.equal.outer(range(labelled.codes.max() + 1), labelled.codes)
     ]
     samples.append(WeightedSample.of(data.scaling.apply(new)))
-    widths = [dealt_width(sample, data.seed, model.folds, sigmas) for sample in samples]
+    widths = [cross_validated_width(sample, data.seed, model.folds, sigmas) for sample in samples]
     products = [
         [overlap(a, b, float(np.hypot(s, t))) for b, t in zip(samples, widths, strict=True)]
         for a, s in zip(samples[:-1], widths, strict=False)

@@ -1,4 +1,7 @@
-"""KLIEP: the density ratio p/q by maximum likelihood, and the KL divergence (Sugiyama et al. 2008), a rival of LSDD."""
+"""KLIEP: the density ratio p/q by maximum likelihood, and the KL divergence (Sugiyama et al. 2008), a rival of LSDD.
+
+The likelihood is maximized in `core.density_ratio`.
+"""
 
 from typing import Any, Self
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from densdiff.core import density_ratio, kernel, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.estimators.kde import dealt_width
+from densdiff.estimators.kde import cross_validated_width
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
 from densdiff.solvers.prepared import WeightedSample
 
@@ -91,7 +91,7 @@ def kde_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed
     """
     some = _drawn(vectors, seed, _LIKELY_ROWS)
     ladder = kernel.sigma_ladder(some) if sigmas is None else np.sort(sigmas)[::-1]
-    sigma = dealt_width(WeightedSample.of(some), seed, FOLDS, ladder)
+    sigma = cross_validated_width(WeightedSample.of(some), seed, FOLDS, ladder)
     wide = np.array([np.sqrt(2.0) * sigma])
     direct = kernel.needs_direct_differences(kernel.radius(vectors), float(wide[0]), vectors.shape[1])
     n, count = len(vectors), len(vectors) - 2 * window + 1

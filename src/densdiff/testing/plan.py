@@ -18,7 +18,7 @@ from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.data.points import check_centers
 from densdiff.errors import InputError
-from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
+from densdiff.estimators.kde import GaussianOverlap, KDEDifference, cross_validated_width
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import FilterKernel, Side
@@ -333,7 +333,7 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
 
 def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
     """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
-    return dealt_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
+    return cross_validated_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
 
 
 def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:
