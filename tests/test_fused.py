@@ -97,7 +97,7 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
         assert sums().tobytes() == expected.tobytes()
     with ThreadPoolExecutor(4) as pool:  # calls from several threads, as in a Dask worker
         assert {found.tobytes() for found in pool.map(lambda _: sums(), range(8))} == {expected.tobytes()}
-    monkeypatch.setattr(fused, "in_order", backwards)
+    monkeypatch.setattr(fused, "map_in_order", backwards)
     assert sums().tobytes() == expected.tobytes()
 
 

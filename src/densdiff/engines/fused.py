@@ -11,7 +11,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import squarings
 from densdiff.core.scaling import FloatArray
 from densdiff.engines import fused_tiles
-from densdiff.threads import cores, in_order
+from densdiff.threads import cores, map_in_order
 
 BLOCK_ROWS = 4096  # with 10 columns the packed rows and the centers stay in the second cache
 
@@ -50,7 +50,7 @@ def group_sums(
         return np.asarray(fused_tiles.block_sums(block_rows, block_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
-    for (g, _), block in zip(tasks, in_order(work, tasks, threads or _threads()), strict=True):
+    for (g, _), block in zip(tasks, map_in_order(work, tasks, threads or _threads()), strict=True):
         sums[:, g] += block[:, : len(centers)]
     return sums
 

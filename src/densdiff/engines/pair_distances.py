@@ -13,7 +13,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import squared_distances
 from densdiff.core.radial import Bins, Radial, interpolate
 from densdiff.core.scaling import FloatArray
-from densdiff.threads import cores, in_order
+from densdiff.threads import cores, map_in_order
 
 _TILE = 1 << 16  # distances at a time: half a megabyte
 _PARALLEL_ROWS = 2000
@@ -34,7 +34,7 @@ def pair_histograms(
     def task(g: int) -> FloatArray:
         return _group_histograms(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
 
-    upper = np.array(list(in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
+    upper = np.array(list(map_in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
     if even:
         upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
     return np.asarray(upper + upper.transpose(1, 0, 2))
