@@ -104,20 +104,20 @@ def bare_compiled():
     from numba import njit
 
     from densdiff.engines import fused
-    from densdiff.engines.fused_tiles import TILE, TILE_ROWS, expanded, exponentials, packed
+    from densdiff.engines.fused_tiles import TILE, TILE_ROWS, expanded_distances, exponentials, pack_rows
 
     @njit(nogil=True)
     def pairs(rows, tiles, scale):
-        filled = packed(rows, tiles.shape[1] // TILE, False)
+        filled = pack_rows(rows, tiles.shape[1] // TILE, False)
         squared, psi = np.empty(TILE_ROWS * TILE), np.empty(TILE_ROWS * TILE)
         for t in range(len(tiles)):
             for i in range(0, len(filled), TILE_ROWS):
-                expanded(squared, filled, i, tiles, t)
+                expanded_distances(squared, filled, i, tiles, t)
                 exponentials(psi, squared, scale)
         return psi[0]
 
     def bare(rows, centers):
-        tiles = fused.packed_centers(centers, False)
+        tiles = fused.pack_centers(centers, False)
         for start in range(0, len(rows), fused.BLOCK_ROWS):
             pairs(rows[start : start + fused.BLOCK_ROWS], tiles, -0.5 / np.log(2.0) / SIGMAS[0] ** 2)
 

@@ -118,8 +118,8 @@ def test_an_interval_that_forgets_the_degenerate_limit_is_caught(monkeypatch):
         return int(((intervals[:, 0] > truth) | (truth > intervals[:, 1])).sum())
 
     assert missed() <= most(runs, 1 - coverage.LEVEL)
-    whole = DistanceNoise.parts
-    monkeypatch.setattr(DistanceNoise, "parts", lambda self, a: (whole(self, a)[0], 0.0))
+    whole = DistanceNoise.variance_parts
+    monkeypatch.setattr(DistanceNoise, "variance_parts", lambda self, a: (whole(self, a)[0], 0.0))
     assert missed() > most(runs, 1 - coverage.LEVEL)
 
 

@@ -67,7 +67,7 @@ def test_tasks_are_answered_in_their_order_on_any_number_of_threads(number):
             turns[k - 1].set()
         return k, get_ident()
 
-    found = list(threads.in_order(work, range(3), number))
+    found = list(threads.map_in_order(work, range(3), number))
     assert [k for k, _ in found] == [0, 1, 2]
     assert (get_ident() in {thread for _, thread in found}) == (number == 1)
 
@@ -102,10 +102,10 @@ def test_a_limit_of_openmp_is_set_by_every_thread(monkeypatch):
         def set_num_threads(self, number):
             numbers.append((number, get_ident()))
 
-    threads._by_thread.cache_clear()
+    threads._limit_is_per_thread.cache_clear()
     monkeypatch.setattr(threads, "_libraries", lambda: [Library()])
     with one_thread, ThreadPoolExecutor(1) as other:
         thread = other.submit(lambda: one_thread.__enter__() or get_ident()).result()
         one_thread.__exit__(None, None, None)
     assert numbers == [(1, get_ident()), (1, thread), (7, get_ident())]
-    threads._by_thread.cache_clear()
+    threads._limit_is_per_thread.cache_clear()

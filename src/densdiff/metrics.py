@@ -265,9 +265,9 @@ def _covering(truth: IntArray, guess: IntArray, n: int) -> float:
     edges = [np.union1d([0, n], cuts) for cuts in (truth, guess)]
     pieces = np.union1d(*edges)
     owners = [np.searchsorted(edge, pieces[:-1], side="right") - 1 for edge in edges]  # two of (pieces,)
-    of_true, of_found = (np.diff(edge)[owner] for edge, owner in zip(edges, owners, strict=True))
+    true_lengths, found_lengths = (np.diff(edge)[owner] for edge, owner in zip(edges, owners, strict=True))
     overlap = np.diff(pieces)
-    jaccard = overlap / (of_true + of_found - overlap)
+    jaccard = overlap / (true_lengths + found_lengths - overlap)
     best = np.maximum.reduceat(jaccard, np.searchsorted(pieces, edges[0][:-1]))  # (true segments,)
     return float(np.diff(edges[0]) @ best / n)
 
@@ -279,31 +279,31 @@ def _inner(changes: IntArray) -> IntArray:
 def _changes(values: Any, name: str, n: int | None = None) -> IntArray:
     need = f"{name} must be a 1-D list of whole numbers, the indices at which a new regime starts"
     try:
-        given = np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise InputError(f"{need}; got lists of different lengths: pass one list", argument=name) from error
-    if given.ndim != 1:
-        what = f"shape {given.shape}" if given.ndim else repr(values)[:80]
+    if array.ndim != 1:
+        what = f"shape {array.shape}" if array.ndim else repr(values)[:80]
         raise InputError(f"{need}; got {what}: pass a flat list, [] for no change", argument=name)
-    if given.size and given.dtype.kind not in "iu":
-        hint = "round them or divide times by the sampling step" if given.dtype.kind == "f" else "convert them"
-        raise InputError(f"{need}; got {given.dtype} values, the first {given[0]!r}: {hint}", argument=name)
-    found = given.astype(np.int64)
-    if found.size and found.min() < 0:
-        place = int(np.argmax(found < 0))
-        got = f"{found[place]} at position {place}"
+    if array.size and array.dtype.kind not in "iu":
+        hint = "round them or divide times by the sampling step" if array.dtype.kind == "f" else "convert them"
+        raise InputError(f"{need}; got {array.dtype} values, the first {array[0]!r}: {hint}", argument=name)
+    changes = array.astype(np.int64)
+    if changes.size and changes.min() < 0:
+        place = int(np.argmax(changes < 0))
+        got = f"{changes[place]} at position {place}"
         raise InputError(f"{need}, counted from 0; got {got}: count from the start", argument=name)
-    falls = np.flatnonzero(np.diff(found) <= 0)
+    falls = np.flatnonzero(np.diff(changes) <= 0)
     if falls.size:
         place = int(falls[0]) + 1
-        got = f"{found[place]} after {found[place - 1]} at position {place}"
+        got = f"{changes[place]} after {changes[place - 1]} at position {place}"
         cure = "numpy.unique sorts and drops repetitions"
         raise InputError(f"{name} must increase strictly; got {got}: {cure}", argument=name)
-    if n is not None and found.size and found[-1] >= n:
-        hint = "drop it if it marks the end of the series" if found[-1] == n else "check n and the list"
+    if n is not None and changes.size and changes[-1] >= n:
+        hint = "drop it if it marks the end of the series" if changes[-1] == n else "check n and the list"
         need = f"{name} must lie below n = {n}, the length of the series"
-        raise InputError(f"{need}; got {found[-1]}: {hint}", argument=name)
-    return found
+        raise InputError(f"{need}; got {changes[-1]}: {hint}", argument=name)
+    return changes
 
 
 def _marks(annotations: Any, n: int | None = None) -> list[IntArray]:

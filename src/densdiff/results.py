@@ -1,4 +1,7 @@
-"""What every result shares: the receipt of how it was computed, words for effects, and data that only pictures need."""
+"""What every result shares: the receipt of how it was computed, words for effects, and data that only pictures need.
+
+Each question has its own results, in the folder of the question.
+"""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -18,7 +21,7 @@ EFFECTS = ((0.01, "negligible"), (0.06, "small"), (0.15, "medium"), (0.5, "large
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know: arrays as lists, labels such as dates as text."""
+    """A value that JSON does not know as one that it does: arrays as lists, labels such as dates as text."""
     return value.tolist() if isinstance(value, np.ndarray) else str(value)
 
 

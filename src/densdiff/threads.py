@@ -24,13 +24,13 @@ def cores() -> int:
 
     What BLAS has now does not count: the library itself holds it at one thread while it computes.
     """
-    found = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(found, int(told)) if told.isdigit() and int(told) else found
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(available, int(limit)) if limit.isdigit() and int(limit) else available
 
 
-def in_order(work: Callable[[_T], _R], tasks: Sequence[_T], threads: int) -> Iterator[_R]:
-    """What comes of each task, in the order of the tasks, worked on by so many threads."""
+def map_in_order(work: Callable[[_T], _R], tasks: Sequence[_T], threads: int) -> Iterator[_R]:
+    """Results of all tasks, in the order of the tasks, worked on by so many threads."""
     if min(threads, len(tasks)) <= 1:
         yield from map(work, tasks)
         return
@@ -40,17 +40,17 @@ def in_order(work: Callable[[_T], _R], tasks: Sequence[_T], threads: int) -> Ite
 
 @cache
 def _libraries() -> list[Any]:
-    """Those of BLAS, as threadpoolctl knows them."""
+    """The libraries of BLAS, as threadpoolctl knows them."""
     return list(ThreadpoolController().select(user_api="blas").lib_controllers)
 
 
 @cache
-def _by_thread() -> bool:
+def _limit_is_per_thread() -> bool:
     """Whether a limit is that of the thread which sets it: where BLAS has the threads of OpenMP."""
     return any(getattr(library, "threading_layer", "") == "openmp" for library in _libraries())
 
 
-def _set(numbers: Sequence[int]) -> None:
+def _set_thread_counts(numbers: Sequence[int]) -> None:
     """Give each library of BLAS its number of threads, from whichever thread.
 
     OpenBLAS obeys, in later versions of threadpoolctl, only the thread that set it first until that one gives it up.
@@ -77,22 +77,22 @@ class OneThread:
         with self._lock:
             if self._inside == 0:
                 self._before = [library.num_threads for library in _libraries()]
-            if self._inside == 0 or _by_thread():
-                _set([1] * len(self._before))
+            if self._inside == 0 or _limit_is_per_thread():
+                _set_thread_counts([1] * len(self._before))
             self._inside += 1
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with self._lock:
             self._inside -= 1
             if self._inside == 0:
-                _set(self._before)
+                _set_thread_counts(self._before)
 
 
 one_thread = OneThread()
 
 
 def on_one_thread(function: Callable[_P, _R]) -> Callable[_P, _R]:
-    """The function, computed on one thread of BLAS."""
+    """Wrap a function so that it is computed on one thread of BLAS."""
 
     @wraps(function)
     def limited(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -147,7 +147,7 @@ def test_the_median_distance_is_over_all_pairs_of_rows_that_differ():
 
 
 def test_a_run_of_sigmas_spans_a_factor_of_256_from_its_first():
-    found = [run.tolist() for run in kernel.runs_of(np.array([512.0, 2.0, 1.0, 0.5, 1e-9]))]
+    found = [run.tolist() for run in kernel.sigma_runs(np.array([512.0, 2.0, 1.0, 0.5, 1e-9]))]
     assert found == [[0, 1], [2, 3], [4]]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from densdiff.core import grid, resample
-from densdiff.core.radial import log_scale, of_statistic, radial_table
+from densdiff.core.radial import log_scale, radial_table, statistic_kernel
 from densdiff.engines.grids import occupied_cells, plan
 from densdiff.engines.pair_distances import kernel_matrix
 from densdiff.sources.array_sample import ArraySample
@@ -27,7 +27,7 @@ def cells_of(x, y, spacing=SPACING):
 def pair_statistic(places, weights):
     """E12 by all pairs, of rows that stand in the middle of their cells."""
     table = radial_table(places.shape[1], np.array([LAM]))
-    kernel = kernel_matrix(places, places, of_statistic(table, 0), SIGMA, direct=True)
+    kernel = kernel_matrix(places, places, statistic_kernel(table, 0), SIGMA, direct=True)
     return weights @ kernel @ weights * np.exp(-log_scale(SIGMA, places.shape[1]))
 
 
@@ -198,14 +198,14 @@ def test_counts_of_two_parts_are_those_of_the_whole():
 def test_relabellings_keep_the_rows_of_each_block_and_all_are_listed_once():
     is_x, blocks = np.array([1, 1, 0, 0, 1, 0, 0], dtype=bool), np.array([0, 1, 0, 1, 1, 0, 1])
     every = resample.every_relabelling(is_x, blocks)
-    assert len(every) == len(set(map(tuple, every.tolist()))) == resample.partitions(is_x, blocks) == 3 * 6
+    assert len(every) == len(set(map(tuple, every.tolist()))) == resample.count_partitions(is_x, blocks) == 3 * 6
     np.testing.assert_array_equal(every[0], is_x)
     drawn = np.vstack(list(resample.relabellings(is_x, blocks, 500, np.random.default_rng(6))))
     for rows in (every, drawn):
         assert all((rows[:, blocks == g].sum(axis=1) == is_x[blocks == g].sum()).all() for g in (0, 1))
     assert len(drawn) == 500
     assert set(map(tuple, drawn.tolist())) == set(map(tuple, every.tolist()))
-    assert resample.partitions(is_x, None) == len(resample.every_relabelling(is_x, None)) == 35
+    assert resample.count_partitions(is_x, None) == len(resample.every_relabelling(is_x, None)) == 35
 
 
 @pytest.mark.parametrize("weights", [np.full(6, 0.5), np.array([1.0, 0.5, 0.25, 0.125, 0.1, 0.05])])

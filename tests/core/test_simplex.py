@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
+from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(2, 6)
@@ -125,7 +125,7 @@ def mixture_rows(seed, k, m=40):
 def test_no_shares_are_likelier(seed, k, prior):
     """Of a concave function the best is above any p by at most its steepest slope from p to a corner."""
     ratios, weights = mixture_rows(seed, k)
-    p = likeliest(ratios, weights, prior)
+    p = likeliest_shares(ratios, weights, prior)
     slope = weights @ (ratios / (ratios @ p)[:, None]) + prior / (p + 0.05)
     assert p.min() >= 0
     assert p.sum() == pytest.approx(1, abs=1e-14)
@@ -144,7 +144,7 @@ def test_a_general_optimizer_finds_the_same_likelihood(seed, k, prior):
         options={"ftol": 1e-12, "maxiter": 500},
     ).x
     twin = np.maximum(twin, 0) / np.maximum(twin, 0).sum()
-    p = likeliest(ratios, weights, prior)
+    p = likeliest_shares(ratios, weights, prior)
     assert likelihood(p, ratios, weights, prior) >= likelihood(twin, ratios, weights, prior) - 1e-7 * weights.sum()
 
 
@@ -154,7 +154,7 @@ def test_counts_of_rows_are_repeated_rows(seed, k):
     repeated = np.repeat(ratios, weights.astype(int), axis=0)
     # flat directions: 40 rows of up to 6 classes, a gap of 1e-9 in p at most
     np.testing.assert_allclose(
-        likeliest(ratios, weights, 1.0), likeliest(repeated, np.ones(len(repeated)), 1.0), atol=1e-7
+        likeliest_shares(ratios, weights, 1.0), likeliest_shares(repeated, np.ones(len(repeated)), 1.0), atol=1e-7
     )
 
 
@@ -162,7 +162,9 @@ def test_counts_of_rows_are_repeated_rows(seed, k):
 def test_a_factor_of_a_row_changes_nothing(seed, k, factor):
     ratios, weights = mixture_rows(seed, k)
     scaled = ratios * np.where(np.arange(len(ratios)) % 2, factor, 1.0)[:, None]
-    np.testing.assert_allclose(likeliest(scaled, weights, 1.0), likeliest(ratios, weights, 1.0), atol=1e-7)
+    np.testing.assert_allclose(
+        likeliest_shares(scaled, weights, 1.0), likeliest_shares(ratios, weights, 1.0), atol=1e-7
+    )
 
 
 @pytest.mark.parametrize("k", [2, 3, 6])
@@ -171,11 +173,11 @@ def test_the_likelihood_reaches_the_corners(k, prior):
     # 200 rows, each ten times likelier in class c: 200 (1 - 0.1) outweighs what the prior pulls, 1 / 0.05
     for c in range(k):
         ratios = np.tile(np.where(np.arange(k) == c, 1.0, 0.1), (200, 1))
-        assert likeliest(ratios, np.ones(200), prior).tolist() == np.eye(k)[c].tolist()
+        assert likeliest_shares(ratios, np.ones(200), prior).tolist() == np.eye(k)[c].tolist()
 
 
 def test_classes_alike_share_evenly_under_the_prior():
-    np.testing.assert_allclose(likeliest(np.full((30, 3), 0.4), np.ones(30), 1.0), np.full(3, 1 / 3), atol=1e-7)
+    np.testing.assert_allclose(likeliest_shares(np.full((30, 3), 0.4), np.ones(30), 1.0), np.full(3, 1 / 3), atol=1e-7)
 
 
 def moments(seed, k, noise, of_classes=True):

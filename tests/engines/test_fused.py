@@ -97,7 +97,7 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
         assert sums().tobytes() == expected.tobytes()
     with ThreadPoolExecutor(4) as pool:  # calls from several threads, as in a Dask worker
         assert {found.tobytes() for found in pool.map(lambda _: sums(), range(8))} == {expected.tobytes()}
-    monkeypatch.setattr(fused, "in_order", backwards)
+    monkeypatch.setattr(fused, "map_in_order", backwards)
     assert sums().tobytes() == expected.tobytes()
 
 
@@ -205,4 +205,4 @@ def test_categories_and_given_blocks_stay_with_numpy(monkeypatch):
 def test_a_place_that_cannot_be_written_costs_only_the_time_to_compile(tiles):
     namespace = {}
     exec("def double(x):\n    return 2 * x", namespace)  # code without a file: numba has nowhere to keep it
-    assert tiles._kept(namespace["double"])(21) == 42
+    assert tiles._compiled_on_disk(namespace["double"])(21) == 42

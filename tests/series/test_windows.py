@@ -63,7 +63,7 @@ def test_lsdd_scores_choose_the_model_that_a_search_by_hand_does(lams):
                 from densdiff.solvers.centers import LAM_GRID
 
                 grid = LAM_GRID * of.mean_row_sum(sigma)
-            psi, scale = of.plain(sigma, rows), (np.pi * sigma**2) ** (rows.shape[1] / 2)
+            psi, scale = of.plain_features(sigma, rows), (np.pi * sigma**2) ** (rows.shape[1] / 2)
             gram = next(kernel.gram(centers, np.array([sigma]), True))
 
             def mean(which, psi=psi):

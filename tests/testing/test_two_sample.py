@@ -88,13 +88,13 @@ def test_every_relabelling_is_listed_once_and_the_data_first(is_x, blocks):
     assert found.shape == (len(expected), len(is_x))
     assert {tuple(row) for row in found.tolist()} == expected
     assert (found[0] == is_x).all()
-    assert resample.partitions(is_x, blocks) == len(expected)
+    assert resample.count_partitions(is_x, blocks) == len(expected)
 
 
 def test_number_of_partitions_is_exact_where_floats_are_not():
-    assert resample.partitions(first_n(300, 400), None) == comb(700, 300)
+    assert resample.count_partitions(first_n(300, 400), None) == comb(700, 300)
     blocks = np.tile(np.arange(100), 2)
-    assert resample.partitions(first_n(100, 100), blocks) == 2**100
+    assert resample.count_partitions(first_n(100, 100), blocks) == 2**100
 
 
 @each_small

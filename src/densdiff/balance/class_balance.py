@@ -287,7 +287,7 @@ def _confusion(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDAr
         return (
             f"classes {pairs}{more} can hardly be told apart in these columns: read their intervals, not their shares"
         )
-    if moments.told_apart() <= _APART:
+    if moments.separation() <= _APART:
         return "a class can hardly be told apart from a mixture of others in these columns: read the intervals instead"
     return ""
 

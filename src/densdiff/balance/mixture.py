@@ -18,9 +18,9 @@ from densdiff.core import kernel, metric
 from densdiff.core.class_scores import LEAST_SCORE, KernelRidge, row_slices
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.selection import stratified_folds
-from densdiff.core.simplex import Moments, likeliest, quadratic_minimum
+from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 from densdiff.data import parameters
-from densdiff.estimators.kde import KDEDifference, dealt_width, overlap
+from densdiff.estimators.kde import KDEDifference, cross_validated_width, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.prepared import WeightedSample
 
@@ -99,7 +99,7 @@ class LearnedKernel:
 
     def __init__(self, labelled: Labelled) -> None:
         self.parts = []
-        for learn in (metric.by_columns, metric.by_directions):
+        for learn in (metric.column_metric, metric.direction_metric):
             turn = learn(labelled.rows, labelled.codes, labelled.balanced)
             anchors = labelled.rows @ turn
             self.parts.append((turn, anchors, kernel.median_distance(anchors)))
@@ -165,7 +165,9 @@ class LearnedMixture:
         nearest = quadratic_minimum(indicator.T @ gram @ indicator, indicator.T @ cross / len(self.new))  # E6
         ratios = np.maximum(scores, LEAST_SCORE)
         # of m new rows only n m / (n + m) count, since the scores come from n rows; the prior is one row a class
-        likely = likeliest(ratios / ratios.sum(axis=1, keepdims=True), np.ones(len(ratios)), 1.0 + len(ratios) / n)
+        likely = likeliest_shares(
+            ratios / ratios.sum(axis=1, keepdims=True), np.ones(len(ratios)), 1.0 + len(ratios) / n
+        )
         return Matched(
             priors=LIKELIHOOD * likely + (1.0 - LIKELIHOOD) * nearest,
             sigma=learned.parts[0][2],
@@ -280,7 +282,7 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
         for own in np.equal.outer(range(labelled.codes.max() + 1), labelled.codes)
     ]
     samples.append(WeightedSample.of(data.scaling.apply(new)))
-    widths = [dealt_width(sample, data.seed, model.folds, sigmas) for sample in samples]
+    widths = [cross_validated_width(sample, data.seed, model.folds, sigmas) for sample in samples]
     products = [
         [overlap(a, b, float(np.hypot(s, t))) for b, t in zip(samples, widths, strict=True)]
         for a, s in zip(samples[:-1], widths, strict=False)

@@ -1,4 +1,7 @@
-"""Weighted regularized least squares in the space of a kernel, with an intercept, for a path of lam."""
+"""Weighted regularized least squares in the space of a kernel, with an intercept, for a path of lam.
+
+Kernels between rows come from `kernel`; the choice of sigma and lam is made by those who call.
+"""
 
 from collections.abc import Iterator
 

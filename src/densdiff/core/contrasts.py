@@ -23,7 +23,7 @@ _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is kno
 _ROUNDS = 2
 _RAISED = 3.0  # by how many standard errors the null's correlations are raised: they were fitted
 _TINY = 1e-300
-_PLACES = 500  # at which every scale is looked at, at least
+_PLACES = 500  # at which every scale is evaluated, at least
 _CYCLES = 8
 _STANDS_OUT = 0.25  # of a column's variance: an autoregression of 0.9 has it in 1 to 5 % of series
 _ROUNDING = 1e-10  # of the whole variance
@@ -32,7 +32,7 @@ _LEARNED = 20_000  # simulated blocks of a round: enough for correlations, whate
 
 
 def running_sums(u: FloatArray) -> FloatArray:
-    """(.., n + 1, p), starting with 0."""
+    """Sums of all blocks before each place in time, (.., n + 1, p), starting with 0."""
     sums = np.zeros((*u.shape[:-2], u.shape[-2] + 1, u.shape[-1]), u.dtype)
     np.cumsum(u, axis=-2, out=sums[..., 1:, :])
     return sums
@@ -49,27 +49,27 @@ def window_scales(window: int, n: int) -> list[int]:
 def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> FloatArray:
     """Contrast at t = low, .., high for each scale, windows cut at both ends, (scales, .., high - low + 1).
 
-    -inf where a side is shorter than half of the first scale. In a long series a scale twice as large is looked at
+    -inf where a side is shorter than half of the first scale. In a long series a scale twice as large is evaluated
     half as often, so that all of them cost little more than the first one twice.
     """
     m = high - low
-    part = sums[..., low : high + 1, :]
+    within = sums[..., low : high + 1, :]
     shortest = max(1, ceil(_SIDE * scales[0]))
-    found = np.full((len(scales), *part.shape[:-2], m + 1), -np.inf)
+    values = np.full((len(scales), *within.shape[:-2], m + 1), -np.inf)
     if m < 2 * shortest:
-        return found
+        return values
     for level, scale in enumerate(scales):
         if level and scale >= 2 * m:
             break
         places = slice(shortest, m + 1 - shortest, max(1, min(scale // scales[0], (sums.shape[-2] - 1) // _PLACES)))
         t = np.arange(m + 1)[places]
         first, last = np.maximum(t - scale, 0), np.minimum(t + scale, m)
-        left, right = (t - first).astype(part.dtype), (last - t).astype(part.dtype)
-        gap = part.take(last, axis=-2) / right[:, None]
-        gap -= part[..., places, :] * (1 / left + 1 / right)[:, None]
-        gap += part.take(first, axis=-2) / left[:, None]
-        found[level, ..., places] = np.einsum("...tp,...tp->...t", gap, gap) * (left * right / (left + right))
-    return found
+        left, right = (t - first).astype(within.dtype), (last - t).astype(within.dtype)
+        gap = within.take(last, axis=-2) / right[:, None]
+        gap -= within[..., places, :] * (1 / left + 1 / right)[:, None]
+        gap += within.take(first, axis=-2) / left[:, None]
+        values[level, ..., places] = np.einsum("...tp,...tp->...t", gap, gap) * (left * right / (left + right))
+    return values
 
 
 def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -78,33 +78,33 @@ def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     ``sums`` (.., n + 1, p) are running sums; they need not start with 0.
     """
     n = sums.shape[-2] - 1
-    part = sums[..., 1:, :] - sums[..., :1, :]
-    total, inner = part[..., -1, :], part[..., :-1, :]
+    partial_sums = sums[..., 1:, :] - sums[..., :1, :]
+    total, inner = partial_sums[..., -1, :], partial_sums[..., :-1, :]
     slope = (n - 1) / 2 * total - inner.sum(axis=-2)  # by parts: the sum of values times time from the middle
     k = np.arange(1, n)[:, None]
     steps = np.square(inner - k / n * total[..., None, :]) * (n / (k * (n - k)))
     return np.square(slope) * 12.0 / max(n * (n * n - 1.0), 1.0), steps.max(axis=-2, initial=0.0)
 
 
-def line_of(columns: FloatArray) -> FloatArray:
+def fitted_lines(columns: FloatArray) -> FloatArray:
     """The straight line of each column around its mean, (n, p)."""
     time = np.linspace(-1.0, 1.0, len(columns))[:, None]
     middle = columns - columns.mean(axis=0)
     return np.asarray(time * ((time * middle).sum(axis=0) / np.square(time).sum()))
 
 
-def straightened(sums: FloatArray) -> FloatArray:
+def detrended_sums(sums: FloatArray) -> FloatArray:
     """Running sums of what is left of each column around a parabola, (n + 1, p)."""
     u = np.diff(sums, axis=0)
     basis = np.linalg.qr(np.vander(np.linspace(-1.0, 1.0, len(u)), 3))[0]
     return running_sums(u - basis @ (basis.T @ u))
 
 
-def season(rows: FloatArray) -> float:
+def longest_period(rows: FloatArray) -> float:
     """The longest period that stands out in a column (T, d) and comes back eight times or more, in samples; else 0."""
     length, longest = len(rows), 0.0
     for column in (rows / np.maximum(np.abs(rows).max(axis=0), _TINY)).T[:, :, None]:
-        power = np.square(np.abs(np.fft.rfft((column - column.mean() - line_of(column))[:, 0])))
+        power = np.square(np.abs(np.fft.rfft((column - column.mean() - fitted_lines(column))[:, 0])))
         cycles = int(power[1:].argmax()) + 1 if len(power) > 1 else 0
         line = power[max(1, cycles - 1) : cycles + 2].sum()
         if cycles >= _CYCLES and line > _STANDS_OUT * power[1:].sum():
@@ -144,8 +144,8 @@ class Dependence:
         return np.asarray(1.0 / np.maximum(long_run + _RIDGE * long_run.mean(axis=-1, keepdims=True), _TINY))
 
 
-def dependence(u: FloatArray, window: int) -> Dependence:
-    """Of each series of a batch (B, n, p)."""
+def estimate_dependence(u: FloatArray, window: int) -> Dependence:
+    """Variance and correlation of the noise of each series of a batch (B, n, p)."""
     left, starts = _residuals(u, window)
     squares = np.square(left).sum(axis=1)
     products = (left[:, 1:] * left[:, :-1] * ~starts[:, 1:, None]).sum(axis=1)
@@ -166,7 +166,7 @@ def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:
     return np.asarray(np.linalg.eigh(slow.T @ slow)[1][:, ::-1])
 
 
-def _simulated(
+def _simulate(
     count: int, n: int, variance: FloatArray, correlation: FloatArray, random: np.random.Generator
 ) -> npt.NDArray[Any]:
     """Gaussian autoregressions of order 1 without change, (count, n, p), in single precision: their maxima matter."""
@@ -199,61 +199,64 @@ def null_series(
     size = max(1, _CHUNK // (n * p))
     for _ in range(_ROUNDS):
         refits = [
-            dependence(_simulated(k, n, variance, correlation, random), window)
-            for k in _pieces(min(max(_LEARNED // n, 4), count // 4), size)
+            estimate_dependence(_simulate(k, n, variance, correlation, random), window)
+            for k in _batch_sizes(min(max(_LEARNED // n, 4), count // 4), size)
         ]
-        seen = np.concatenate([refit.correlation for refit in refits])
+        correlations = np.concatenate([refit.correlation for refit in refits])
         spread = np.concatenate([refit.variance for refit in refits]).mean(axis=0)
-        correlation = np.clip(correlation + fitted.correlation - np.median(seen, axis=0), 0.0, most)
+        correlation = np.clip(correlation + fitted.correlation - np.median(correlations, axis=0), 0.0, most)
         variance = variance * fitted.variance / np.maximum(spread, _TINY)
     correlation = np.where(correlation > 0, np.clip(correlation + _RAISED / sqrt(n), 0.0, most), 0.0)
-    for k in _pieces(count, size):
-        u = _simulated(k, n, variance, correlation, random)
+    for k in _batch_sizes(count, size):
+        u = _simulate(k, n, variance, correlation, random)
         u += drift
-        yield running_sums(u) * np.sqrt(dependence(u, window).weights(most))[:, None, :]  # (k, n + 1, p)
+        yield running_sums(u) * np.sqrt(estimate_dependence(u, window).weights(most))[:, None, :]  # (k, n + 1, p)
 
 
 def peaks(score: FloatArray, reach: int) -> IntArray:
     """Places of the positive local maxima within ``reach`` on both sides, one of each plateau; nan aside."""
     known = np.where(np.isfinite(score), score, 0.0)
     highest = maximum_filter1d(known, 2 * reach + 1, mode="constant", cval=0.0)
-    found: list[int] = []
+    places: list[int] = []
     for place in np.flatnonzero((highest == known) & (known > 0)):
-        if not found or place - found[-1] > reach:
-            found.append(int(place))
-    return np.array(found, dtype=np.intp)
+        if not places or place - places[-1] > reach:
+            places.append(int(place))
+    return np.array(places, dtype=np.intp)
 
 
-def _pieces(count: int, size: int) -> list[int]:
+def _batch_sizes(count: int, size: int) -> list[int]:
+    """Sizes of the batches, at most ``size`` each, that make up ``count``."""
     return [min(size, count - first) for first in range(0, count, size)]
 
 
-def refined(sums: FloatArray, changes: IntArray, reach: int, side: int, least: float) -> tuple[IntArray, IntArray]:
-    """Changes moved to the largest contrast between their neighbours, twice in turn, and which of the given they were.
+def refine_changes(
+    sums: FloatArray, changes: IntArray, reach: int, side: int, least: float
+) -> tuple[IntArray, IntArray]:
+    """Move each change to the largest contrast between its neighbours, twice in turn; also which of them remain.
 
     Each goes at most ``reach`` away. One that ends closer than ``side`` to another, or with a contrast below ``least``,
-    was an echo of one nearby: the smallest of them goes, and the rest move once more.
+    was an echo of one nearby: the smallest of them goes, and the others move once more.
     """
-    kept = np.arange(len(changes))
+    remaining = np.arange(len(changes))
     ends = np.concatenate([[0], changes, [len(sums) - 1]])
-    while len(kept):
+    while len(remaining):
         for _ in range(2):
             for j in range(1, len(ends) - 1):
                 low, high = int(ends[j - 1]), int(ends[j + 1])
                 t = np.arange(max(low + 1, ends[j] - reach), min(high - 1, ends[j] + reach) + 1)
-                ends[j] = t[np.argmax(_between(sums, low, t, high))]
+                ends[j] = t[np.argmax(_contrast_between(sums, low, t, high))]
         triples = zip(ends[:-2], ends[1:-1], ends[2:], strict=True)
-        heights = np.array([_between(sums, low, np.array([t]), high)[0] for low, t, high in triples])
+        heights = np.array([_contrast_between(sums, low, np.array([t]), high)[0] for low, t, high in triples])
         close = np.diff(ends[1:-1]) < side
         echo = (heights < least) | np.append(close, False) | np.append(False, close)
         if not echo.any():
             break
         out = int(np.where(echo, heights, np.inf).argmin())
-        ends, kept = np.delete(ends, out + 1), np.delete(kept, out)
-    return np.asarray(ends[1:-1]), kept
+        ends, remaining = np.delete(ends, out + 1), np.delete(remaining, out)
+    return np.asarray(ends[1:-1]), remaining
 
 
-def _between(sums: FloatArray, low: int, t: IntArray, high: int) -> FloatArray:
+def _contrast_between(sums: FloatArray, low: int, t: IntArray, high: int) -> FloatArray:
     """Contrast of all between low and t with all between t and high, (len(t),)."""
     left, right = t - low, high - t
     gap = (sums[high] - sums[t]) / right[:, None] - (sums[t] - sums[low]) / left[:, None]

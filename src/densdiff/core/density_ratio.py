@@ -31,7 +31,7 @@ _BLOCK_ROWS = 4096
 _BATCH_ENTRIES = 1 << 16  # entries of one array over a batch: half a dozen of them stay in cache
 
 
-def ladder(squared: FloatArray, sigmas: FloatArray) -> Iterator[FloatArray]:
+def feature_ladder(squared: FloatArray, sigmas: FloatArray) -> Iterator[FloatArray]:
     """Features psi for each sigma, widest first, without negligible entries; each yield overwrites the one before."""
     for psi in kernel.features(squared, sigmas):
         psi[psi < LEAST] = 0.0
@@ -57,14 +57,14 @@ def solve(
 def climb(
     psi: FloatArray, weights: FloatArray, means: FloatArray, start: FloatArray, tol: float, max_cycles: int
 ) -> tuple[FloatArray, FloatArray]:
-    """The same with mean_Y psi given, (b, B): then rows of X alone need features."""
+    """Coefficients alpha (b, B) and gaps (B,) of `solve` from psi at rows of X alone and mean_Y psi (b, B)."""
     alpha, gap = np.empty_like(start), np.empty(start.shape[1])
     size = max(16, _BATCH_ENTRIES // max(psi.shape))
     for first in range(0, start.shape[1], size):
-        part = slice(first, first + size)
-        scale = (start[:, part] > 0) / np.maximum(means[:, part], LEAST)  # (b, B), 0 bars a center
-        gamma, gap[part] = _squarem(psi, weights[:, part], scale, start[:, part], tol, max_cycles)
-        alpha[:, part] = gamma * scale
+        batch = slice(first, first + size)
+        scale = (start[:, batch] > 0) / np.maximum(means[:, batch], LEAST)  # (b, B), 0 bars a center
+        gamma, gap[batch] = _squarem(psi, weights[:, batch], scale, start[:, batch], tol, max_cycles)
+        alpha[:, batch] = gamma * scale
     return alpha, gap
 
 
@@ -76,7 +76,7 @@ def _squarem(
     A cycle takes one EM step, a second, and extrapolates the square roots of gamma, which lie on a sphere; where that
     comes out below the first step the second is kept, so the likelihood never falls. Columns within ``tol`` leave.
     """
-    found, gap = start.copy(), np.full(start.shape[1], np.inf)
+    solutions, gap = start.copy(), np.full(start.shape[1], np.inf)
     active = np.arange(start.shape[1])
     gamma, longest = start, np.full(start.shape[1], _FIRST_LENGTH)
     gradient, _ = _gradient(psi, weights, scale, gamma)
@@ -85,11 +85,11 @@ def _squarem(
         gap[active] = left = gradient.max(axis=0) - mass
         stay = left > tol
         if not stay.all():
-            found[:, active[~stay]] = gamma[:, ~stay]
+            solutions[:, active[~stay]] = gamma[:, ~stay]
             active, longest, mass = active[stay], longest[stay], mass[stay]
             weights, scale, gamma, gradient = (a[:, stay] for a in (weights, scale, gamma, gradient))
         if not active.size:
-            return found, gap
+            return solutions, gap
         first = gamma * gradient
         first /= mass
         gradient_1, ratio_1 = _gradient(psi, weights, scale, first)
@@ -103,9 +103,9 @@ def _squarem(
             far[:, fell] = _normalized(second[:, fell], scale[:, fell])
             gradient[:, fell], _ = _gradient(psi, weights[:, fell], scale[:, fell], far[:, fell])
         gamma = far
-    found[:, active] = gamma
+    solutions[:, active] = gamma
     gap[active] = gradient.max(axis=0) - np.einsum("lc,lc->c", gamma, gradient)
-    return found, gap
+    return solutions, gap
 
 
 def _gradient(
@@ -192,18 +192,18 @@ def _interior(psi: FloatArray, weights: FloatArray, scale: FloatArray, tol: floa
         change = cho_solve(factor, mass - gamma, check_finite=False)
         turn = -slack * (1.0 + change)
         now = float(gamma @ slack)
-        then = float((gamma * (1.0 + _reach(change) * change)) @ (slack + _reach(turn / slack) * turn))
+        then = float((gamma * (1.0 + _step_length(change) * change)) @ (slack + _step_length(turn / slack) * turn))
         aim = (then / now) ** 3 * now / b - gamma * change * turn  # (b,)
         change = cho_solve(factor, mass - gamma + aim, check_finite=False)
         turn = aim / gamma - slack * (1.0 + change)
-        gamma = gamma * (1.0 + _reach(change) * change)
-        slack = slack + _reach(turn / slack) * turn
+        gamma = gamma * (1.0 + _step_length(change) * change)
+        slack = slack + _step_length(turn / slack) * turn
         if not (np.isfinite(gamma).all() and gamma.min() > 0 and slack.min() > 0):
             break
     return best, least
 
 
-def _reach(relative: FloatArray) -> float:
+def _step_length(relative: FloatArray) -> float:
     """The longest step, at most 1, that keeps 1 + step * relative positive."""
     return min(1.0, _TO_BOUNDARY / max(-float(relative.min()), _TO_BOUNDARY))
 
@@ -260,16 +260,16 @@ def permuted_divergences(
         if folds is None:
             raise ValueError("a choice among sigmas needs folds")
         level = _best_levels(squared, sigmas, members, folds, centers)
-    found = np.empty(len(members))
+    divergences = np.empty(len(members))
     used = np.unique(level)
-    for i, psi in zip(used, ladder(squared, sigmas[used]), strict=True):
+    for i, psi in zip(used, feature_ladder(squared, sigmas[used]), strict=True):
         for c in np.flatnonzero(level == i):
             own, basis = np.flatnonzero(members[c]), np.flatnonzero(centers[c])
-            part = np.ascontiguousarray(psi[np.ix_(own, basis)])
+            features = np.ascontiguousarray(psi[np.ix_(own, basis)])
             means = ~members[c] @ psi[:, basis] / (len(psi) - len(own))
-            alpha, _ = maximize(part, np.full(len(own), 1.0 / len(own)), means)
-            found[c] = log_ratios(part, alpha).mean()
-    return found, level
+            alpha, _ = maximize(features, np.full(len(own), 1.0 / len(own)), means)
+            divergences[c] = log_ratios(features, alpha).mean()
+    return divergences, level
 
 
 def _best_levels(
@@ -286,19 +286,19 @@ def _best_levels(
     count = int(folds.max()) + 1
     scores = np.empty((len(sigmas), len(members)))
     size = max(1, 4 * _BATCH_ENTRIES // (count * squared.shape[1]))
-    for i, psi in enumerate(ladder(squared, sigmas)):
+    for i, psi in enumerate(feature_ladder(squared, sigmas)):
         for first in range(0, len(members), size):
-            part = slice(first, first + size)
-            out = folds[part, :, None] == np.arange(count)  # (B, N, folds)
-            of_x, basis = members[part, :, None], centers[part, :, None]
-            rows_x, rows_y = ((_means(side & ~out), _means(side & out)) for side in (of_x, ~of_x))
+            batch = slice(first, first + size)
+            out = folds[batch, :, None] == np.arange(count)  # (B, N, folds)
+            of_x, basis = members[batch, :, None], centers[batch, :, None]
+            rows_x, rows_y = ((_equal_weights(side & ~out), _equal_weights(side & out)) for side in (of_x, ~of_x))
             means_y = psi.T @ rows_y[0], psi.T @ rows_y[1]
-            found = hold_out_scores(psi, rows_x, means_y, np.concatenate(list(basis & ~out), axis=1))
-            scores[i, part] = found.reshape(-1, count).mean(axis=1)
+            fold_scores = hold_out_scores(psi, rows_x, means_y, np.concatenate(list(basis & ~out), axis=1))
+            scores[i, batch] = fold_scores.reshape(-1, count).mean(axis=1)
     return np.asarray(scores.argmax(axis=0))
 
 
-def _means(chosen: npt.NDArray[np.bool_]) -> FloatArray:
+def _equal_weights(chosen: npt.NDArray[np.bool_]) -> FloatArray:
     """Equal weights of the chosen rows of each problem: from (B, N, folds) to (N, B * folds), columns with sum 1."""
     side_by_side = np.concatenate(list(chosen), axis=1)
     return np.asarray(side_by_side / side_by_side.sum(axis=0))

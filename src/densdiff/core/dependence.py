@@ -2,12 +2,7 @@
 
 Every column becomes a few cells, every pair and sample one small table of counts, and all that follows is computed
 from tables: numbers become `_BINS` bins of equal share of their own sample, categories their most frequent levels.
-What is compared is free of the single columns. Two numbers: moments of ranks (the copula). A number in the levels of
-a category: mean scores of ranks within the levels, at level shares common to both samples. Two categories: odds
-ratios. Rows of other levels are left out of a pair rather than merged, because a merged level's inner shares may
-change; leaving out levels changes neither odds ratios nor the laws within the levels that stay. Numbers with few or
-heavy values count as levels. Where such levels are cut from something continuous and the cuts move, odds ratios move a
-little too: from some thousands of rows on that is a change.
+`pair_changes` says what of the tables is compared.
 """
 
 from dataclasses import dataclass
@@ -63,13 +58,20 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
 
     ``a`` is (n, d), ``b`` (m, d); categories are codes 0..K-1 with ``n_levels`` = K, numbers have 0. A pair that
     cannot be compared (a constant column, fewer than two levels with enough rows in both samples) has p = 1.
+
+    What is compared is free of the single columns. Two numbers: moments of ranks (the copula). A number in the levels
+    of a category: mean scores of ranks within the levels, at level shares common to both samples. Two categories: odds
+    ratios. Rows of other levels are left out of a pair rather than merged, because a merged level's inner shares may
+    change; leaving out levels changes neither odds ratios nor the laws within the levels that stay. Numbers with few or
+    heavy values count as levels. Where such levels are cut from something continuous and the cuts move, odds ratios
+    move a little too: from some thousands of rows on that is a change.
     """
     numbers = np.asarray(n_levels) == 0
     ranks = [_standard_ranks(rows) for rows in (a, b)]
     columns = [_column(a[:, j], b[:, j], int(n_levels[j])) for j in range(a.shape[1])]
     spearman = [np.clip(z.T @ z / len(z), -1.0, 1.0) for z in ranks]
     ratios = [_correlation_ratios([column.codes[s] for column in columns], ranks[s], ~numbers) for s in (0, 1)]
-    found = []
+    pairs = []
     for i, j in combinations(range(len(columns)), 2):
         tables = _tables(columns[i], columns[j])
         if numbers[i] and numbers[j]:
@@ -78,12 +80,12 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
             measure, sizes = "correlation ratio of ranks", [float(max(r[i, j], r[j, i])) for r in ratios]
         else:
             measure, sizes = "Cramer's V", [_cramer(table) for table in tables]
-        found.append((_pvalue(tables, columns[i].binned, columns[j].binned), i, j, sizes, measure))
-    found.sort(key=lambda pair: (pair[0], -abs(pair[3][0] - pair[3][1])))
-    adjusted = holm(np.array([pair[0] for pair in found]))
+        pairs.append((_pvalue(tables, columns[i].binned, columns[j].binned), i, j, sizes, measure))
+    pairs.sort(key=lambda pair: (pair[0], -abs(pair[3][0] - pair[3][1])))
+    adjusted = holm(np.array([pair[0] for pair in pairs]))
     return [
         PairChange(i, j, p, float(p_adjusted), sizes[0], sizes[1], measure)
-        for (p, i, j, sizes, measure), p_adjusted in zip(found, adjusted, strict=True)
+        for (p, i, j, sizes, measure), p_adjusted in zip(pairs, adjusted, strict=True)
     ]
 
 
@@ -108,10 +110,10 @@ def _column(a: FloatArray, b: FloatArray, n_levels: int) -> _Column:
         levels = [x.astype(np.intp) for x in (a, b)]
     counts = np.array([np.bincount(x, minlength=n_levels) for x in levels])  # (2, K)
     order = np.argsort(-counts.sum(axis=0), kind="stable")
-    kept = order[counts.min(axis=0)[order] >= _LEAST_ROWS][:_LEVELS]
-    cell = np.full(n_levels, len(kept), dtype=np.int16)
-    cell[kept] = np.arange(len(kept))
-    return _Column((cell[levels[0]], cell[levels[1]]), len(kept), False)
+    frequent = order[counts.min(axis=0)[order] >= _LEAST_ROWS][:_LEVELS]
+    cell = np.full(n_levels, len(frequent), dtype=np.int16)
+    cell[frequent] = np.arange(len(frequent))
+    return _Column((cell[levels[0]], cell[levels[1]]), len(frequent), False)
 
 
 def _cuts(a: FloatArray, b: FloatArray) -> FloatArray | None:
@@ -120,7 +122,7 @@ def _cuts(a: FloatArray, b: FloatArray) -> FloatArray | None:
     values, index = np.unique(pooled, return_inverse=True)
     if len(values) <= _LEVELS:
         return values
-    shares = [np.bincount(part, minlength=len(values)) / len(part) for part in (index[: len(a)], index[len(a) :])]
+    shares = [np.bincount(codes, minlength=len(values)) / len(codes) for codes in (index[: len(a)], index[len(a) :])]
     heavy = np.flatnonzero(np.maximum(*shares) >= _HEAVY)
     if len(heavy) == 0:
         return None
@@ -139,14 +141,14 @@ def _tables(first: _Column, second: _Column) -> list[FloatArray]:
 
 def _correlation_ratios(codes: list[CodeArray], ranks: FloatArray, categories: npt.NDArray[np.bool_]) -> FloatArray:
     """Root of the share of each column's rank variance that is between the levels of each category, (d, d)."""
-    found = np.zeros((len(codes), len(codes)))
+    ratios = np.zeros((len(codes), len(codes)))
     for j in np.flatnonzero(categories):
         levels = np.equal.outer(np.arange(_LEVELS + 1), codes[j]).astype(np.float64)  # (K, n)
         sums, counts = levels @ ranks, np.maximum(levels.sum(axis=1), 1.0)
-        found[j] = np.where(
+        ratios[j] = np.where(
             categories, 0.0, np.sqrt(np.minimum((sums**2 / counts[:, None]).sum(axis=0) / len(ranks), 1.0))
         )
-    return found
+    return ratios
 
 
 def _cramer(table: FloatArray) -> float:
@@ -223,8 +225,8 @@ def _equal_scores(tables: list[FloatArray]) -> float:
     middles = np.array([_middles(shares @ law) for law in laws]).round(12)  # equal ones are one cell
     cells, index = np.unique(middles, return_inverse=True)
     split = np.zeros((2, len(shares), len(cells)))
-    for part, table, places in zip(split, tables, index.reshape(middles.shape), strict=True):
-        part[:, places] = table  # within a sample only empty bins have the same place
+    for counts, table, places in zip(split, tables, index.reshape(middles.shape), strict=True):
+        counts[:, places] = table  # within a sample only empty bins have the same place
     pooled = split.sum(axis=0) / sizes.sum(axis=0)[:, None]
     scores, slopes = _scores(shares @ pooled)
     moved = np.stack([_above(slopes * law[:, None]) for law in pooled[1:]], axis=1)  # (bins of both, K - 1, 2)
@@ -254,13 +256,13 @@ def _wald(difference: FloatArray, scatter: FloatArray, sizes: FloatArray, own: F
     both samples, computed where they are pooled: from each sample alone, false alarms were up to five times as many.
     """
     q, freedoms = len(difference), np.maximum(sizes.sum(axis=0) - 2.0, 1.0)
-    parts = scatter / freedoms[:, None, None] + _RIDGE * own[:, None] * np.eye(q)
-    parts *= (1.0 / sizes).sum(axis=0)[:, None, None]
-    direction = np.linalg.solve(parts.sum(axis=0), difference)
+    covariances = scatter / freedoms[:, None, None] + _RIDGE * own[:, None] * np.eye(q)
+    covariances *= (1.0 / sizes).sum(axis=0)[:, None, None]
+    direction = np.linalg.solve(covariances.sum(axis=0), difference)
     statistic = float(difference @ direction)
     if statistic <= 0:
         return 1.0
-    freedom = 1.0 / float((np.square((parts @ direction) @ direction / statistic) / freedoms).sum())
+    freedom = 1.0 / float((np.square((covariances @ direction) @ direction / statistic) / freedoms).sum())
     if freedom <= q:
         return 1.0
     p = float(fdtrc(q, freedom - q + 1.0, statistic * (freedom - q + 1.0) / (freedom * q)))

@@ -57,7 +57,7 @@ def transform(grid: Grid, axes: list[Axis], sigmas: FloatArray, lam: float) -> T
     frequencies = tuple(step * index for step, index in zip(steps, indices, strict=True))
     kind = np.complex64 if d == 3 else np.complex128  # three columns need the memory more than the digits
     values = np.empty((len(grid.counts), int(np.prod([len(w) for w in frequencies]))), dtype=kind)
-    found = Transform(
+    result = Transform(
         frequencies=frequencies,
         squared=box([np.square(w) for w in frequencies], np.add),
         measure=box([np.ones(len(w)) for w in frequencies[:-1]] + [np.where(frequencies[-1] > 0, 2.0, 1.0)])
@@ -68,72 +68,72 @@ def transform(grid: Grid, axes: list[Axis], sigmas: FloatArray, lam: float) -> T
         pad=pad,
         axes=axes,
     )
-    transfer = found.transfer()
+    transfer = result.transfer()
     chosen = np.ix_(*indices)
     at_once = max(1, AT_ONCE // int(np.prod(shape)))  # groups: few calls on small grids, little memory on large ones
     for first in range(0, len(values), at_once):
         spectra = rfftn(grid.counts[first : first + at_once], s=shape, axes=range(1, d + 1))
         values[first : first + at_once] = spectra[:, *chosen].reshape(-1, values.shape[1]) / transfer
-    return found
+    return result
 
 
-def box(parts: list[FloatArray], combine: np.ufunc = np.multiply) -> FloatArray:
+def box(axes: list[FloatArray], combine: np.ufunc = np.multiply) -> FloatArray:
     """Outer combination of one array per axis, flattened."""
-    result = parts[0]
-    for part in parts[1:]:
-        result = combine.outer(result, part)
+    result = axes[0]
+    for axis in axes[1:]:
+        result = combine.outer(result, axis)
     return np.asarray(result).ravel()
 
 
-def own_power(places: FloatArray, squares: FloatArray, of: Transform) -> FloatArray:
+def own_power(places: FloatArray, squares: FloatArray, spectra: Transform) -> FloatArray:
     """Sum of omega_i^2 |spread row i|^2 over the squared transfer, (m,): it stands for sum omega^2 in E13.
 
     A row's power is a cosine series in w with the autocorrelation of its spline weights as coefficients.
     """
     correlations = []  # per axis (4, k)
     for a in range(places.shape[1]):
-        position = places[:, a] / of.spacing
+        position = places[:, a] / spectra.spacing
         weights = spline_weights(position - np.floor(position))
         lags = [sum(weights[j] * weights[j + lag] for j in range(ORDER - lag)) for lag in range(ORDER)]
         correlations.append(np.array(lags))
-    power = np.zeros(len(of.squared))
+    power = np.zeros(len(spectra.squared))
     cosines = [
-        [np.full(len(w), 1.0) if lag == 0 else 2.0 * np.cos(lag * w * of.spacing) for lag in range(ORDER)]
-        for w in of.frequencies
+        [np.full(len(w), 1.0) if lag == 0 else 2.0 * np.cos(lag * w * spectra.spacing) for lag in range(ORDER)]
+        for w in spectra.frequencies
     ]
     for combination in product(range(ORDER), repeat=len(correlations)):
         coefficient = squares.copy()
         for a, lag in enumerate(combination):
             coefficient = coefficient * correlations[a][lag]
         power += coefficient.sum() * box([cosines[a][lag] for a, lag in enumerate(combination)])
-    return power / np.square(of.transfer())
+    return power / np.square(spectra.transfer())
 
 
 def holdout_scores(
-    of: Transform, sigma: float, lams: FloatArray, train: ComplexArray, holdout: ComplexArray
+    spectra: Transform, sigma: float, lams: FloatArray, train: ComplexArray, holdout: ComplexArray
 ) -> FloatArray:
     """E14 for every lam and fold, (L, k); train and holdout are (k, m)."""
-    within = (train.real**2 + train.imag**2) * of.measure
-    across = (train.real * holdout.real + train.imag * holdout.imag) * of.measure
-    filters = of.filters(sigma, lams)  # (L, m)
+    within = (train.real**2 + train.imag**2) * spectra.measure
+    across = (train.real * holdout.real + train.imag * holdout.imag) * spectra.measure
+    filters = spectra.filters(sigma, lams)  # (L, m)
     return np.asarray(np.square(filters) @ within.T - 2.0 * filters @ across.T)
 
 
-def quadratic_forms(of: Transform, sigma: float, lam: float, curve: ComplexArray, noise: FloatArray) -> Forms:
+def quadratic_forms(spectra: Transform, sigma: float, lam: float, curve: ComplexArray, noise: FloatArray) -> Forms:
     """The twins of E4 to E7 of a curve with transform (m,); ``noise`` (m,) is the power E13 takes off."""
-    filters = of.filters(sigma, np.array([lam]))[0]
-    power = (curve.real**2 + curve.imag**2) * of.measure
+    filters = spectra.filters(sigma, np.array([lam]))[0]
+    power = (curve.real**2 + curve.imag**2) * spectra.measure
     plain, square = float(filters @ power), float(np.square(filters) @ power)
-    return Forms(plain, plain - square, float((2 * filters - filters**2) @ (noise * of.measure)))
+    return Forms(plain, plain - square, float((2 * filters - filters**2) @ (noise * spectra.measure)))
 
 
-def evaluate(of: Transform, filters: FloatArray, curve: ComplexArray, places: FloatArray) -> FloatArray:
+def evaluate(spectra: Transform, filters: FloatArray, curve: ComplexArray, places: FloatArray) -> FloatArray:
     """The filtered curve's inverse transform at places on the axes, (k,); one matrix product per axis."""
-    coefficients = filters * of.measure * curve
-    table = coefficients.reshape([len(w) for w in of.frequencies])
-    phases = [np.exp(1j * np.outer(places[:, a] - of.origin[a], w)) for a, w in enumerate(of.frequencies)]
-    rest = phases[-1] @ table.reshape(-1, table.shape[-1]).T  # (k, n_1 * .. * n_(d-1))
+    coefficients = filters * spectra.measure * curve
+    table = coefficients.reshape([len(w) for w in spectra.frequencies])
+    phases = [np.exp(1j * np.outer(places[:, a] - spectra.origin[a], w)) for a, w in enumerate(spectra.frequencies)]
+    sums = phases[-1] @ table.reshape(-1, table.shape[-1]).T  # (k, n_1 * .. * n_(d-1))
     for a in range(len(phases) - 2, -1, -1):
-        rest = rest.reshape(len(places), int(np.prod(table.shape[:a])), table.shape[a])
-        rest = np.einsum("kra,ka->kr", rest, phases[a])
-    return np.asarray(rest.real.reshape(len(places)))
+        sums = sums.reshape(len(places), int(np.prod(table.shape[:a])), table.shape[a])
+        sums = np.einsum("kra,ka->kr", sums, phases[a])
+    return np.asarray(sums.real.reshape(len(places)))

@@ -47,7 +47,7 @@ class Axis:
     stops: FloatArray
     places: FloatArray
     gap: float
-    offset: float = 0.0  # of the part that is kept
+    offset: float = 0.0  # of the part that stays
     limit: float = np.inf  # its length
 
     @property
@@ -113,7 +113,7 @@ def finest_spacing(sigmas: FloatArray, d: int, n_groups: int) -> tuple[float, fl
 
 
 def refined_spacing(spacing: float, axes: list[Axis], sigmas: FloatArray, n_groups: int) -> float:
-    """A finer one where there is one column and it costs nothing."""
+    """The spacing of the finest grid, halved where there is one column and finer nodes cost nothing."""
     while len(axes) == 1 and 2 * n_groups * axes[0].length / spacing <= _FINE_CELLS and spacing > 0.01 * sigmas.min():
         spacing /= 2
     return spacing
@@ -124,7 +124,7 @@ def places_of(columns: Iterable[FloatArray], axes: list[Axis]) -> FloatArray:
     return np.array([axis.apply(column) for column, axis in zip(columns, axes, strict=True)]).T
 
 
-def within(places: FloatArray, axes: list[Axis], margin: float) -> npt.NDArray[np.bool_]:
+def is_within(places: FloatArray, axes: list[Axis], margin: float) -> npt.NDArray[np.bool_]:
     """Which places lie on the axes or at most ``margin`` off their ends, (k,)."""
     lengths = np.array([axis.length for axis in axes])
     return np.asarray(((places >= -margin) & (places <= lengths + margin)).all(axis=1))
@@ -140,7 +140,7 @@ def spread(
 ) -> tuple[FloatArray, int]:
     """Rows to nodes by B-spline weights, (n_groups, n_1, .., n_d), and the number of rows too far out for the axes.
 
-    Those are left out: so far out they meet no other row. The nodes of all groups are filled at once if they stay in
+    Rows too far out are left out: they meet no other row. The nodes of all groups are filled at once if they stay in
     cache, else group by group.
     """
     shape = tuple(int(axis.length / spacing) + ORDER for axis in axes)
@@ -157,13 +157,17 @@ def spread(
             chosen: slice | npt.NDArray[np.intp] = slice(start, min(start + block, last))
             chosen = chosen if together else order[chosen]
             places = places_of([rows[:, a][chosen] for a in range(len(axes))], axes)
-            part = np.array(groups[chosen] if together else np.zeros(len(places)), dtype=np.int32)
+            labels = np.array(groups[chosen] if together else np.zeros(len(places)), dtype=np.int32)
             weights = None if weigh is None else weigh[chosen]
             if any(axis.cut for axis in axes):
-                kept = within(places, axes, 0.0)
-                outside += int(np.count_nonzero(~kept))
-                places, part, weights = places[kept], part[kept], None if weights is None else weights[kept]
-            _add_to_nodes(counts[task], places, part, weights, spacing, shape)
+                inside = is_within(places, axes, 0.0)
+                outside += int(np.count_nonzero(~inside))
+                places, labels, weights = (
+                    places[inside],
+                    labels[inside],
+                    None if weights is None else weights[inside],
+                )
+            _add_to_nodes(counts[task], places, labels, weights, spacing, shape)
     if weigh is None:
         counts *= omega[0]
     return counts.reshape(n_groups, *shape), outside
@@ -196,8 +200,8 @@ def _add_to_nodes(
     strides = [int(np.prod(shape[a + 1 :])) for a in range(len(shape))]
     for offsets in product(range(ORDER), repeat=len(lead)):
         weight = omega
-        for of_axis, o in zip(lead, offsets, strict=True):
-            weight = of_axis[o] if weight is None else weight * of_axis[o]
+        for axis_weights, o in zip(lead, offsets, strict=True):
+            weight = axis_weights[o] if weight is None else weight * axis_weights[o]
         sums = np.array([np.bincount(cell, _product(weight, power), minlength=total.size) for power in powers])
         shift = sum(o * s for o, s in zip(offsets, strides[:-1], strict=True))
         for o, values in enumerate(_CUBICS @ sums):
@@ -208,13 +212,13 @@ def _product(a: FloatArray | None, b: FloatArray | None) -> FloatArray | None:
     return b if a is None else a if b is None else a * b
 
 
-def finest(counts: FloatArray, spacing: float) -> Grid:
+def finest_grid(counts: FloatArray, spacing: float) -> Grid:
     """The grid of ``spread`` counts: a row's first node is the one before the node it stands behind."""
     return Grid(spacing, (-1,) * (counts.ndim - 1), counts)
 
 
 def coarsen(grid: Grid) -> Grid:
-    """The same rows on nodes twice as far apart, exactly, by the two-scale relation of B-splines."""
+    """A grid with nodes twice as far apart, exactly, by the two-scale relation of B-splines."""
     half = len(_TWO_SCALE) // 2
     counts, starts = grid.counts, []
     for a, start in enumerate(grid.start, start=1):

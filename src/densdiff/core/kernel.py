@@ -1,4 +1,7 @@
-"""Gaussian features: squared distances, the sigma ladder that squares instead of calling exp, its range; categories."""
+"""Gaussian features: squared distances, the sigma ladder that squares instead of calling exp, its range; categories.
+
+Sums of features over many rows are made in `engines`.
+"""
 
 import itertools
 from collections.abc import Iterator
@@ -25,10 +28,10 @@ def needs_direct_differences(radius: float, sigma: float, d: int) -> bool:
     return d <= 3 or not 4 * np.finfo(np.float64).eps * radius**2 <= _EXPANSION_TOLERANCE * sigma**2
 
 
-def radius(*parts: FloatArray) -> float:
+def radius(*samples: FloatArray) -> float:
     """The largest distance of any row from the origin, infinite if its square is."""
     with np.errstate(over="ignore"):
-        return float(max(np.einsum("ij,ij->i", rows, rows).max(initial=0.0) for rows in parts) ** 0.5)
+        return float(max(np.einsum("ij,ij->i", rows, rows).max(initial=0.0) for rows in samples) ** 0.5)
 
 
 def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> FloatArray:
@@ -79,9 +82,9 @@ def gaussian(a: FloatArray, b: FloatArray, sigma: float) -> FloatArray:
 
 
 def median_distance(rows: FloatArray) -> float:
-    """Of rows that differ, from a thousand of them at most; 1 if all are equal."""
-    some = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
-    squared = squared_distances(some, some, True)[np.triu_indices(len(some), 1)]
+    """Median distance between rows that differ, from a thousand of them at most; 1 if all are equal."""
+    subset = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
+    squared = squared_distances(subset, subset, True)[np.triu_indices(len(subset), 1)]
     squared = squared[squared > _SAME]
     return float(np.sqrt(np.median(squared))) if squared.size else 1.0
 
@@ -113,7 +116,7 @@ def sigma_ladder(rows: FloatArray) -> FloatArray:
     return np.asarray(rungs[near])
 
 
-def runs_of(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
+def sigma_runs(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
     """Indices of sigmas, widest first, in runs that one grid or one histogram can serve.
 
     Clusters far apart have sigmas of their widths and of their gap: no resolution suits both.
@@ -158,12 +161,12 @@ class Categories:
 
     def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
         """The factor of G for each sigma: sums over levels of a product of kernels over that of `log_scale`, (b, b)."""
-        last, found = np.empty(0), np.empty((0, 0))
+        last, factor = np.empty(0), np.empty((0, 0))
         more = self.levels - 1.0
         for r in map(self.ratios, sigmas):
             if not np.array_equal(r, last):
-                last, found = r, _unequal_product(codes, codes, (2.0 * r + (more - 1.0) * r**2) / (1.0 + more * r**2))
-            yield found
+                last, factor = r, _unequal_product(codes, codes, (2.0 * r + (more - 1.0) * r**2) / (1.0 + more * r**2))
+            yield factor
 
     def log_scale(self, sigma: float) -> float:
         """Logarithm of the factor of s: the sum over levels of a squared kernel."""
@@ -173,15 +176,15 @@ class Categories:
         """Rows whose squared distances are those of the numeric columns plus ``apart`` for each unequal level."""
         numeric, codes = self.split(rows)
         apart = np.ones(len(self.levels)) if self.apart is None else self.apart
-        parts = [
+        indicators = [
             (column[:, None] == np.unique(column)) * np.sqrt(0.5 * weight)
             for column, weight in zip(codes.T, apart, strict=True)
         ]
-        return np.hstack([numeric, *parts])
+        return np.hstack([numeric, *indicators])
 
 
 def _unequal_product(a: FloatArray, b: FloatArray, ratios: FloatArray) -> FloatArray:
-    found = np.ones((len(a), len(b)))
-    for of_a, of_b, ratio in zip(a.T, b.T, ratios, strict=True):
-        found *= (of_a[:, None] == of_b) * (1.0 - ratio) + ratio
-    return found
+    product = np.ones((len(a), len(b)))
+    for codes_a, codes_b, ratio in zip(a.T, b.T, ratios, strict=True):
+        product *= (codes_a[:, None] == codes_b) * (1.0 - ratio) + ratio
+    return product

@@ -13,15 +13,15 @@ _FLOOR = 0.05  # of the mean variance: a column without spread inside the classe
 _LEAST = 1e-6  # a variance in standardized columns that counts as none
 
 
-def by_columns(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Each column times sqrt(1 + sqrt(F)), F its ratio of variance between to variance within classes, (d, d)."""
+def column_metric(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """The map that multiplies each column by sqrt(1 + sqrt(F)), F its variance between over within classes, (d, d)."""
     means, within = _split(rows, labels, weights)
     spread = np.diag(_scatter(within, weights, labels))
     return np.diag(np.sqrt(1.0 + np.sqrt(_ratio(np.square(means), spread, labels))))
 
 
-def by_directions(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
-    """Whitened within the classes, then each axis of the class means times sqrt(1 + F) of that axis, (d, d).
+def direction_metric(rows: FloatArray, labels: IntArray, weights: FloatArray) -> FloatArray:
+    """The map that whitens within the classes, then scales each axis of the class means by sqrt(1 + F), (d, d).
 
     The covariance within classes is shrunk to a multiple of the identity as Ledoit and Wolf (2004) do.
     """

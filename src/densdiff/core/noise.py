@@ -13,8 +13,8 @@ from densdiff.core.scaling import FloatArray
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Rows that stand for one sample: their weights, which sum to 1, and what share of their variance remains.
+class RowWeights:
+    """Weights, with sum 1, of rows that stand for one sample, and what share of the rows' variance remains.
 
     ``share`` is the sum of squared weights of the whole sample over that of these rows; 1 when they are all of it.
     """
@@ -43,15 +43,15 @@ class Rows:
 class DistanceNoise:
     """What the variance of a |p|^2 + a |q|^2 - 2 <p, q> needs: a is 1 for the distance, less if normalized."""
 
-    x: Rows
-    y: Rows
+    x: RowWeights
+    y: RowWeights
     own_x: FloatArray  # (k,) the density of X at each of its rows, estimated from all other rows of the whole sample
     own_y: FloatArray
     cross_x: FloatArray  # (k,) the density of Y at each row of X
     cross_y: FloatArray
     pairs: tuple[float, float, float]  # sums of squared centered kernels over pairs within X, across, within Y
 
-    def parts(self, a: float) -> tuple[float, float]:
+    def variance_parts(self, a: float) -> tuple[float, float]:
         """The linear and the degenerate part of the variance.
 
         The plain variance of estimated witness values holds their own noise, twice the degenerate part: it is taken
@@ -73,9 +73,12 @@ Densities = tuple[FloatArray, FloatArray, FloatArray, FloatArray]  # own_x, cros
 
 
 def distance_noise(
-    xx: FloatArray, xy: FloatArray, yy: FloatArray, x: Rows, y: Rows, densities: Densities | None = None
+    xx: FloatArray, xy: FloatArray, yy: FloatArray, x: RowWeights, y: RowWeights, densities: Densities | None = None
 ) -> DistanceNoise:
-    """From kernel matrices within X, across and within Y; rows of a larger sample need its densities at them."""
+    """The noise of a distance from kernel matrices within X, across and within Y.
+
+    Rows of a larger sample need its densities at them.
+    """
     if densities is None:
         own_x, own_y = (
             (kernel @ rows.omega - np.diag(kernel) * rows.omega) / (1.0 - rows.omega)
@@ -90,7 +93,7 @@ def distance_noise(
     return DistanceNoise(x, y, densities[0], densities[2], densities[1], densities[3], pairs)
 
 
-def _centered_squares(kernel: FloatArray, left: Rows, right: Rows, *, own: bool) -> float:
+def _centered_squares(kernel: FloatArray, left: RowWeights, right: RowWeights, *, own: bool) -> float:
     """Sum of omega_i^2 omega_j^2 K_ij^2 with rows and columns of K centered; pairs i = j left out if ``own``."""
     by_row, by_column = kernel @ right.omega, left.omega @ kernel
     squared = np.square(kernel - by_row[:, None] - by_column + left.omega @ by_row)
@@ -99,7 +102,7 @@ def _centered_squares(kernel: FloatArray, left: Rows, right: Rows, *, own: bool)
     return float(np.square(left.omega) @ squared @ np.square(right.omega))
 
 
-def curve_noise(of_x: FloatArray, of_y: FloatArray, x: Rows, y: Rows) -> FloatArray:
+def curve_noise(kernel_x: FloatArray, kernel_y: FloatArray, x: RowWeights, y: RowWeights) -> FloatArray:
     """What each row contributes to the error of the curve at each point, (points, rows of X and Y) (E10).
 
     Rows are independent, so squares add up to the variance and random signs or normal factors resample the error.
@@ -107,6 +110,6 @@ def curve_noise(of_x: FloatArray, of_y: FloatArray, x: Rows, y: Rows) -> FloatAr
     return np.hstack(
         [
             (kernel - (kernel @ rows.omega)[:, None]) * (rows.omega * np.sqrt(rows.share / rows.deficit))
-            for kernel, rows in ((of_x, x), (of_y, y))
+            for kernel, rows in ((kernel_x, x), (kernel_y, y))
         ]
     )

@@ -84,7 +84,7 @@ def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
 
 
 def radial_table(d: int, lams: FloatArray) -> RadialTable:
-    """The tables of d columns and several lams; kept, since they depend on nothing else."""
+    """The tables of d columns and several lams; cached, since they depend on nothing else."""
     return _cached_table(d, tuple(map(float, lams)))
 
 
@@ -100,8 +100,8 @@ def plain_and_squared(table: RadialTable, row: int) -> Radial:
     return Radial(table.step, (table.plain[row], table.squared[row]))
 
 
-def of_statistic(table: RadialTable, row: int) -> Radial:
-    """The kernel of 2F - F^2, that of E12."""
+def statistic_kernel(table: RadialTable, row: int) -> Radial:
+    """The kernel of E12, 2F - F^2."""
     return Radial(table.step, (2.0 * table.plain[row] - table.squared[row],))
 
 

@@ -55,32 +55,32 @@ def find_regions(
     if len(rows) < _LEAST or min(map(len, orders)) < 2:
         return []
     halves = [[order[: len(order) // 2], order[len(order) // 2 :]] for order in orders]
-    found: list[tuple[float, Region]] = []
+    candidates: list[tuple[float, Region]] = []
     for searched, tested in ((0, 1), (1, 0)):
-        part = np.concatenate([half[searched][: _SEARCHED // 2] for half in halves])
-        rest = np.concatenate([half[tested] for half in halves])
-        if rules := search_rules(rows[part], in_b[part], n_levels, most):
-            found += _confirmed(rules, rows[rest], in_b[rest], alpha / 2)
-    kept: list[Region] = []
-    for _, region in sorted(found, key=lambda each: -each[0]):
-        earlier, _ = strata_of([each.rule for each in kept], rows)
+        search_half = np.concatenate([half[searched][: _SEARCHED // 2] for half in halves])
+        test_half = np.concatenate([half[tested] for half in halves])
+        if rules := search_rules(rows[search_half], in_b[search_half], n_levels, most):
+            candidates += _confirm(rules, rows[test_half], in_b[test_half], alpha / 2)
+    regions: list[Region] = []
+    for _, region in sorted(candidates, key=lambda candidate: -candidate[0]):
+        earlier, _ = strata_of([other.rule for other in regions], rows)
         held = holds(region.rule, rows)
         p, z = conditional_test(held, in_b, earlier)
-        named = {each.rule[0].column for each in kept if len(each.rule) == 1}
+        named = {other.rule[0].column for other in regions if len(other.rule) == 1}
         again = len(region.rule) == 1 and region.rule[0].column in named
-        again = again or any(_overlap(held, holds(each.rule, rows)) > _SAME for each in kept)
-        if not again and p <= alpha and z * (region.share_b - region.share_a) > 0 and len(kept) < most:
-            kept.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
-    return kept
+        again = again or any(_overlap(held, holds(other.rule, rows)) > _SAME for other in regions)
+        if not again and p <= alpha and z * (region.share_b - region.share_a) > 0 and len(regions) < most:
+            regions.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
+    return regions
 
 
-def _confirmed(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[tuple[float, Region]]:
+def _confirm(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[tuple[float, Region]]:
     """The rules that hold up in rows they were not found in, each with its difference in deviations."""
     pvalues, deviations = np.empty(len(rules)), np.empty(len(rules))
     held = [holds(rule, rows) for rule in rules]
-    for k, found in enumerate(held):
-        overall, deviations[k] = conditional_test(found, in_b, np.zeros(len(rows), dtype=np.intp))
-        pvalues[k], within = conditional_test(found, in_b, strata_of(rules[:k], rows)[0])
+    for k, in_rule in enumerate(held):
+        overall, deviations[k] = conditional_test(in_rule, in_b, np.zeros(len(rows), dtype=np.intp))
+        pvalues[k], within = conditional_test(in_rule, in_b, strata_of(rules[:k], rows)[0])
         pvalues[k] = max(overall, pvalues[k]) if deviations[k] * within > 0 else 1.0
     adjusted = holm(pvalues)
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])
@@ -100,21 +100,21 @@ def _overlap(one: BoolArray, other: BoolArray) -> float:
     return float(np.sum(one & other)) / max(1, int(np.sum(one | other)))
 
 
-def conditional_test(found: BoolArray, in_b: BoolArray, stratum: IntArray) -> tuple[float, float]:
+def conditional_test(held: BoolArray, in_b: BoolArray, stratum: IntArray) -> tuple[float, float]:
     """Two-sided p of the number of rows of B in a rule given the margins of each stratum, and its deviation z."""
     strata = int(stratum.max(initial=0)) + 1
     total = np.bincount(stratum, minlength=strata)
-    drawn = np.bincount(stratum[found], minlength=strata)
+    drawn = np.bincount(stratum[held], minlength=strata)
     of_b = np.bincount(stratum[in_b], minlength=strata)
-    return conditional_counts(total, of_b, drawn, int(np.sum(found & in_b)))
+    return conditional_counts(total, of_b, drawn, int(np.sum(held & in_b)))
 
 
-def conditional_counts(total: IntArray, of_b: IntArray, drawn: IntArray, both: int) -> tuple[float, float]:
-    """The same from numbers of rows of each stratum: all, those of B, those in the rule; and those of B in the rule."""
+def conditional_counts(total: IntArray, of_b: IntArray, drawn: IntArray, hits: int) -> tuple[float, float]:
+    """`conditional_test` from the rows of each stratum: all, those of B, those in the rule; ``hits`` are both."""
     strata = len(total)
     mean = drawn * of_b.astype(np.float64) / np.maximum(total, 1)  # of 10^10 rows the product is no integer of 64 bits
     variance = mean * (total - of_b) * (total - drawn) / np.maximum(total, 1) / np.maximum(total - 1, 1)
-    excess, spread = both - mean.sum(), variance.sum()
+    excess, spread = hits - mean.sum(), variance.sum()
     if spread == 0:
         return 1.0, 0.0
     z = float(excess / sqrt(spread))
@@ -122,11 +122,11 @@ def conditional_counts(total: IntArray, of_b: IntArray, drawn: IntArray, both: i
         return erfc(max(abs(excess) - 0.5, 0.0) / sqrt(2 * spread)), z
     first, law = 0, np.ones(1)
     for k in range(strata):
-        low, part = _hypergeometric(
+        low, stratum_law = _hypergeometric(
             int(total[k]), int(of_b[k]), int(drawn[k]), mean[k], _REACH * (sqrt(variance[k]) + 1)
         )
-        first, law = first + low, np.convolve(law, part)
-    place = both - first
+        first, law = first + low, np.convolve(law, stratum_law)
+    place = hits - first
     if not 0 <= place < len(law):
         return 0.0, z
     return min(1.0, float(law[law <= law[place] * (1 + _TIE)].sum())), z

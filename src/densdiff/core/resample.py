@@ -51,8 +51,8 @@ def cells_of(rows: FloatArray, axes: list[Axis], spacing: float) -> npt.NDArray[
     """The flat number of each row's cell, rows off the axes left out; a permutation moves whole rows, not shares."""
     shape = cells_shape(axes, spacing)
     nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
-    kept = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
-    return np.asarray(np.ravel_multi_index(tuple(nodes[kept].T), shape))
+    inside = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
+    return np.asarray(np.ravel_multi_index(tuple(nodes[inside].T), shape))
 
 
 @dataclass(frozen=True)
@@ -71,21 +71,24 @@ class CellCounts:
         return cls(*np.unique(flat, return_counts=True))
 
     def merged(self, other: "CellCounts") -> "CellCounts":
-        """Of these rows and others."""
+        """Counts of these rows and of others together."""
         cells, place = np.unique(np.concatenate([self.cells, other.cells]), return_inverse=True)
-        return CellCounts(cells, _summed(place, np.concatenate([self.counts, other.counts]), len(cells)))
+        return CellCounts(cells, _sum_by_place(place, np.concatenate([self.counts, other.counts]), len(cells)))
 
 
-def _summed(place: npt.NDArray[np.intp], counts: CountArray, size: int) -> CountArray:
-    found = np.zeros(size, dtype=np.int64)
-    np.add.at(found, place, counts)
-    return found
+def _sum_by_place(place: npt.NDArray[np.intp], counts: CountArray, size: int) -> CountArray:
+    """Sum of the counts that go to each place, (size,)."""
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, place, counts)
+    return sums
 
 
 def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: float) -> Cells:
     """Both samples as counts in the cells that either occupies."""
     occupied = np.union1d(x.cells, y.cells)
-    counts = np.array([_summed(np.searchsorted(occupied, each.cells), each.counts, len(occupied)) for each in (x, y)])
+    counts = np.array(
+        [_sum_by_place(np.searchsorted(occupied, sample.cells), sample.counts, len(occupied)) for sample in (x, y)]
+    )
     return Cells(cells_shape(axes, spacing), spacing, occupied, counts)
 
 
@@ -108,28 +111,30 @@ def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, 
         times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
     weights = _filters(box([line**2 for line in lines], np.add), models)
     weights *= (box(times) / np.prod([n * cells.spacing for n in shape]))[:, None]
-    at, powers = _power(cells, shape, lines)
+    at, powers = _power_function(cells, shape, lines)
     n, m = cells.counts.sum(axis=1)
-    found = np.empty((len(counts), len(models)))
+    statistics = np.empty((len(counts), len(models)))
     for first in range(0, len(counts), at):
-        part = counts[first : first + at]
-        grid = np.zeros((len(part), int(np.prod(cells.shape))))
-        grid[:, cells.occupied] = part / n - (cells.pooled - part) / m
-        found[first : first + at] = powers(grid.reshape(-1, *cells.shape)).reshape(len(part), -1) @ weights
-    return found
+        batch = counts[first : first + at]
+        grid = np.zeros((len(batch), int(np.prod(cells.shape))))
+        grid[:, cells.occupied] = batch / n - (cells.pooled - batch) / m
+        statistics[first : first + at] = powers(grid.reshape(-1, *cells.shape)).reshape(len(batch), -1) @ weights
+    return statistics
 
 
 def _filters(squared: FloatArray, models: list[tuple[float, float]]) -> FloatArray:
     """2F - F^2 at squared frequencies, (k, M)."""
-    found = np.empty((len(squared), len(models)))
+    filters = np.empty((len(squared), len(models)))
     for k, (sigma, lam) in enumerate(models):
         f = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
-        found[:, k] = 2 * f - f**2
-    return found
+        filters[:, k] = 2 * f - f**2
+    return filters
 
 
-def _power(cells: Cells, shape: list[int], lines: list[FloatArray]) -> tuple[int, Callable[[FloatArray], FloatArray]]:
-    """How many grids to take at once, and what gives their mean power at frequencies of either sign, (k, K1, ...)."""
+def _power_function(
+    cells: Cells, shape: list[int], lines: list[FloatArray]
+) -> tuple[int, Callable[[FloatArray], FloatArray]]:
+    """How many grids to take at once, and a function to their mean power at frequencies of either sign, (k, K1, ..)."""
     d, bands = len(shape), [len(line) for line in lines]
     sizes = [prod(cells.shape[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
     work = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1]))
@@ -170,39 +175,39 @@ def permuted_counts(pooled: CountArray, n: int, permutations: int, random: np.ra
     return random.multivariate_hypergeometric(pooled, n, size=permutations, method="marginals")
 
 
-def by_counts(
+def permuted_statistics(
     counts: CountArray,
     statistics: Callable[[CountArray], FloatArray],
     permutations: int,
     random: np.random.Generator,
 ) -> FloatArray:
-    """Statistics of counts (2, c) of X and Y, and after them those of random relabellings, a part at a time."""
+    """Statistics of counts (2, c) of X and Y, and after them those of random relabellings, drawn in batches."""
     pooled, n = counts.sum(axis=0), int(counts[0].sum())
-    found = [statistics(counts[:1])]
+    tables = [statistics(counts[:1])]
     step = max(1, _COUNTS // len(pooled))
     for first in range(0, permutations, step):
-        found.append(statistics(permuted_counts(pooled, n, min(step, permutations - first), random)))
-    return np.vstack(found)
+        tables.append(statistics(permuted_counts(pooled, n, min(step, permutations - first), random)))
+    return np.vstack(tables)
 
 
-def partitions(is_x: BoolArray, blocks: npt.NDArray[np.intp] | None) -> int:
+def count_partitions(is_x: BoolArray, blocks: npt.NDArray[np.intp] | None) -> int:
     """How many relabellings there are, that of the data included."""
     if blocks is None:
         return comb(len(is_x), int(is_x.sum()))
     totals, of_x = np.bincount(blocks), np.bincount(blocks, is_x).astype(int)
-    return prod(comb(int(total), int(part)) for total, part in zip(totals, of_x, strict=True))
+    return prod(comb(int(total), int(chosen)) for total, chosen in zip(totals, of_x, strict=True))
 
 
 def every_relabelling(is_x: BoolArray, blocks: npt.NDArray[np.intp] | None) -> BoolArray:
-    """All of them, (partitions, N), that of the data first."""
+    """All relabellings, (partitions, N), that of the data first."""
     groups = [np.arange(len(is_x))] if blocks is None else [np.flatnonzero(blocks == g) for g in np.unique(blocks)]
     choices = [[list(part) for part in combinations(rows, int(is_x[rows].sum()))] for rows in groups]
-    found = np.zeros((prod(map(len, choices)), len(is_x)), dtype=bool)
-    for row, parts in zip(found, product(*choices), strict=True):
-        row[[index for part in parts for index in part]] = True
-    same = int(np.flatnonzero((found == is_x).all(axis=1))[0])
-    found[[0, same]] = found[[same, 0]]
-    return found
+    labels = np.zeros((prod(map(len, choices)), len(is_x)), dtype=bool)
+    for row, choice in zip(labels, product(*choices), strict=True):
+        row[[index for part in choice for index in part]] = True
+    same = int(np.flatnonzero((labels == is_x).all(axis=1))[0])
+    labels[[0, same]] = labels[[same, 0]]
+    return labels
 
 
 def relabellings(
@@ -217,13 +222,13 @@ def relabellings(
             yield random.permuted(np.broadcast_to(is_x, (k, len(is_x))), axis=1)
             continue
         shuffled = np.argsort(blocks + random.random((k, len(is_x))), axis=1)  # within blocks, blocks in order
-        found = np.empty((k, len(is_x)), dtype=bool)
-        np.put_along_axis(found, shuffled, np.broadcast_to(is_x[order], found.shape), axis=1)
-        yield found
+        labels = np.empty((k, len(is_x)), dtype=bool)
+        np.put_along_axis(labels, shuffled, np.broadcast_to(is_x[order], labels.shape), axis=1)
+        yield labels
 
 
-def with_own(is_x: BoolArray, chunks: Iterator[BoolArray]) -> Iterator[BoolArray]:
-    """The data's own labels before the first chunk, in one piece with it, whose kernels then serve both."""
+def prepend_data_labels(is_x: BoolArray, chunks: Iterator[BoolArray]) -> Iterator[BoolArray]:
+    """Put the data's own labels before the first chunk, in one piece with it, whose kernels then serve both."""
     yield np.concatenate([is_x[None, :], next(chunks)])
     yield from chunks
 
@@ -256,20 +261,20 @@ def step_down(values: FloatArray) -> FloatArray:
     flat = deviation <= 1e-12 * np.abs(roots).max(axis=0, initial=0.0)
     scores = np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
     order = np.argsort(-scores[0], kind="stable")
-    found, least = np.empty(len(order)), 0.0
+    adjusted, least = np.empty(len(order)), 0.0
     for k, j in enumerate(order):
         highest = scores[:, order[k:]].max(axis=1)
         own = pvalue(float(scores[0, j]), highest[1:])
-        found[j] = least = max(least, own)
-    return found
+        adjusted[j] = least = max(least, own)
+    return adjusted
 
 
 def holm(pvalues: FloatArray) -> FloatArray:
     """Adjusted p-values that hold whatever the dependence of the tests, (d,)."""
     order = np.argsort(pvalues, kind="stable")
-    found = np.empty(len(pvalues))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1)))
-    return found
+    adjusted = np.empty(len(pvalues))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1)))
+    return adjusted
 
 
 def largest_standardized(table: FloatArray, own: int | None = None) -> tuple[FloatArray, int]:
@@ -315,7 +320,7 @@ def mixture_tail(value: float, weights: FloatArray) -> float:
 
 
 def _log_tail_bound(value: float, weights: FloatArray) -> float:
-    """Of the logarithm of the tail, from above (Chernoff), at a few exponents."""
+    """Upper bound of the logarithm of the tail (Chernoff), the best of a few exponents."""
     widest = float(weights.max())
     if widest <= 0:
         return -np.inf if value > 0 else 0.0
@@ -324,7 +329,7 @@ def _log_tail_bound(value: float, weights: FloatArray) -> float:
 
 
 def _last_frequency(weights: FloatArray) -> float:
-    """Where the integrand has fallen below 1e-12."""
+    """The frequency at which the integrand of `mixture_tail` has fallen below 1e-12."""
     low, high = 1.0, 1e7
     while high / low > 1.01:
         middle = np.sqrt(low * high)

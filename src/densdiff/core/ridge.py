@@ -48,7 +48,7 @@ class Ridge:
         return cls(np.asfortranarray(reflectors[1:, :-1]), tau, diagonal, off_diagonal)
 
     def rotate(self, vectors: FloatArray) -> FloatArray:
-        """Q'V."""
+        """Vectors V in the coordinates of the tridiagonal form, Q'V."""
         rotated = np.array(vectors, dtype=np.float64, order="F")  # (b, k)
         if len(self.diagonal) > 1:
             lwork = 64 * max(1, rotated.shape[1])
@@ -85,11 +85,11 @@ def coefficients(gram: FloatArray, lam: float, h: FloatArray) -> FloatArray:
 def holdout_scores(ridge: Ridge, lams: FloatArray, train: FloatArray, holdout: FloatArray) -> FloatArray:
     """theta'H theta - 2 theta'h_holdout for every lam and fold, (L, k); train and holdout are (b, k), unrotated."""
     k = train.shape[1]
-    both = ridge.rotate(np.hstack([train, train - 2.0 * holdout]))
+    rotated = ridge.rotate(np.hstack([train, train - 2.0 * holdout]))
     scores = np.empty((len(lams), k))
     for i, lam in enumerate(lams):
-        theta = ridge.solve(lam, both[:, :k])
-        scores[i] = np.einsum("bk,bk->k", theta, both[:, k:] - lam * theta)
+        theta = ridge.solve(lam, rotated[:, :k])
+        scores[i] = np.einsum("bk,bk->k", theta, rotated[:, k:] - lam * theta)
     return scores
 
 
@@ -123,16 +123,16 @@ class Spectrum:
 
     def unregularized_correction(self) -> float:
         """tr(G^-1 (V_X/n + V_Y/m)) of E8; directions in which G vanishes in double precision are left out."""
-        kept = self.values > len(self.values) * np.finfo(np.float64).eps * self.values.max()
+        usable = self.values > len(self.values) * np.finfo(np.float64).eps * self.values.max()
         spread = self.shrink_x * self.spread_x + self.shrink_y * self.spread_y
-        return float((spread[kept] / self.values[kept]).sum())
+        return float((spread[usable] / self.values[usable]).sum())
 
 
 def spread_of_mean(features: FloatArray, squares: FloatArray, mean: FloatArray) -> FloatArray:
     """Variance of each weighted mean feature, (b,), from rows (k, b) and squared weights that sum to sum omega^2.
 
     Without weights it is the ddof-1 variance over n. With weights it makes E7 the weighted U-statistic:
-    the terms i = j are left out and the rest divided by 1 - sum omega^2.
+    the terms i = j are left out and the others divided by 1 - sum omega^2.
     """
     total = squares.sum()
     return np.asarray((squares @ np.square(features) - total * np.square(mean)) / (1.0 - total))

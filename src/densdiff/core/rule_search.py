@@ -1,12 +1,7 @@
-"""The search for rules that hold more often in one sample than in the other.
+"""The search for rules that hold more often in one sample than in the other; `regions` tests them on other rows.
 
 A rule is judged by z, its difference of shares in deviations, and by its gain: z^2 / 2 less the logarithm of the number
-of rules that could have been said as shortly. Rows that earlier rules treat alike are a stratum, and z compares
-within strata (Mantel and Haenszel): what an earlier rule implies has z = 0, while a difference in other columns keeps
-all of its rows.
-
-A search begins with the best condition of each column and with the best two of each pair of columns, chooses each
-condition anew given the others, adds a further one while the gain grows, and leaves out what does not pay.
+of rules that could have been said as shortly.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,7 +30,7 @@ _LARGEST = 0.6  # share of rows
 _LEAST_Z = 3.0
 _SWEEPS = 2
 _LEFT = 0.25  # share of rows outside all rules below which the search ends
-_COLUMNS = 128  # looked at: those that differ most by themselves
+_COLUMNS = 128  # searched: those that differ most by themselves
 _ROUNDING = 1e-9
 
 _Draft = dict[int, BoolArray]  # column -> which of its bins are meant; bins of numbers are a run
@@ -44,9 +39,12 @@ _Draft = dict[int, BoolArray]  # column -> which of its bins are meant; bins of 
 def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: int) -> list[Rule]:
     """Rules one after another, each the best one given those before; at most `most`."""
     if rows.shape[1] > _COLUMNS:
-        kept = _most_different(rows, in_b, n_levels)
-        found = search_rules(rows[:, kept], in_b, n_levels[kept], most)
-        return [tuple(replace(condition, column=int(kept[condition.column])) for condition in rule) for rule in found]
+        subset = _most_different(rows, in_b, n_levels)
+        subset_rules = search_rules(rows[:, subset], in_b, n_levels[subset], most)
+        return [
+            tuple(replace(condition, column=int(subset[condition.column])) for condition in rule)
+            for rule in subset_rules
+        ]
     rules: list[Rule] = []
     free = np.arange(rows.shape[1])  # a column that differs by itself is named once
     while len(rules) < most and len(free):
@@ -54,7 +52,7 @@ def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: in
         draft = _Search(table, *strata_of(rules, rows)).best()
         if draft is None:
             break
-        rule = _in_words(draft, table, rows[:, free])
+        rule = _rule_from_draft(draft, table, rows[:, free])
         rules.append(tuple(replace(condition, column=int(free[condition.column])) for condition in rule))
         if len(rule) == 1:
             free = np.delete(free, rule[0].column)
@@ -108,17 +106,17 @@ class _Table:
             return _set_cost(size, count)
         return (2 - int(member[0]) - int(member[-1])) * log(min(2.0 * (size - 1), _CHOICES))
 
-    def parts(self, column: int, member: BoolArray) -> int:
-        """Bounds or levels to name."""
+    def length(self, column: int, member: BoolArray) -> int:
+        """How many bounds or levels a condition names."""
         if self.cuts[column] is None:
             return min(int(member.sum()), int((~member).sum()))
         return 2 - int(member[0]) - int(member[-1])
 
     def rows_of(self, draft: _Draft) -> BoolArray:
-        found = np.ones(len(self.in_b), dtype=bool)
+        held = np.ones(len(self.in_b), dtype=bool)
         for column, member in draft.items():
-            found &= member[self.codes[column]]
-        return found
+            held &= member[self.codes[column]]
+        return held
 
 
 def _set_cost(size: int, count: int) -> float:
@@ -134,7 +132,13 @@ def _cuts(x: FloatArray) -> FloatArray:
 
 
 class _Search:
-    """The best rule within strata."""
+    """The search for the best rule within strata.
+
+    It begins with the best condition of each column and with the best two of each pair of columns, chooses each
+    condition anew given the others, adds a further one while the gain grows, and leaves out what does not pay. Rows
+    that earlier rules treat alike are a stratum, and z compares within strata (Mantel and Haenszel): what an earlier
+    rule implies has z = 0, while a difference in other columns keeps all of its rows.
+    """
 
     def __init__(self, table: _Table, stratum: IntArray, outside: BoolArray | None = None) -> None:
         strata = int(stratum.max()) + 1
@@ -159,9 +163,9 @@ class _Search:
             {j: member} for j, (gain, member) in sorted(singles, key=lambda s: -s[1][0])[:_SINGLES] if gain > -inf
         ]
         starts += self._pairs()
-        adjusted = {_key(draft): (draft, gain) for draft, gain in map(self._adjusted, starts)}
+        adjusted = {_draft_key(draft): (draft, gain) for draft, gain in map(self._adjust, starts)}
         first = sorted(adjusted.values(), key=lambda a: -a[1])[:_GROWN]
-        grown = [self._simplified(self._grown(draft, gain)) for draft, gain in first]
+        grown = [self._simplify(self._grow(draft, gain)) for draft, gain in first]
         return max((draft for draft in grown if abs(self._z(draft)) >= _LEAST_Z), key=self._gain, default=None)
 
     def _z(self, draft: _Draft) -> float:
@@ -172,12 +176,12 @@ class _Search:
         return z * z / 2 - self._cost(draft) if z else -inf
 
     def _cost(self, draft: _Draft) -> float:
-        parts = [self.table.parts(j, member) for j, member in draft.items()]
+        lengths = [self.table.length(j, member) for j, member in draft.items()]
         costs = [self.table.cost(j, member) for j, member in draft.items()]
-        return log(comb(self.columns, len(draft))) + sum(costs) + _LONG * max(0, sum(parts) - _SHORT)
+        return log(comb(self.columns, len(draft))) + sum(costs) + _LONG * max(0, sum(lengths) - _SHORT)
 
-    def _counts(self, found: BoolArray) -> FloatArray:
-        return np.bincount(self.group[found], minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
+    def _counts(self, held: BoolArray) -> FloatArray:
+        return np.bincount(self.group[held], minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
 
     def _deviations(self, counts: FloatArray) -> FloatArray:
         """z of rules from their counts (S, 2, k); 0 where a rule is too small or says what is said already."""
@@ -191,45 +195,45 @@ class _Search:
     def _new(self, outside: FloatArray, rows: FloatArray) -> BoolArray:
         """Which rules have at most about half of the rows, and at least half the usual share outside earlier rules."""
         n = self.total.sum()
-        found: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[self.outside].sum() * rows)
-        return found
+        is_new: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[self.outside].sum() * rows)
+        return is_new
 
     def scan(self, draft: _Draft, column: int) -> tuple[float, BoolArray]:
         """The bins of a column that, with the draft's other columns as they are, gain most; and that gain."""
         table, size = self.table, int(self.table.sizes[column])
         others = {j: member for j, member in draft.items() if j != column}
-        said = sum(table.parts(j, member) for j, member in others.items())
-        found = table.rows_of(others)
-        index = self.group[found] * size + table.codes[column][found]
+        length = sum(table.length(j, member) for j, member in others.items())
+        held = table.rows_of(others)
+        index = self.group[held] * size + table.codes[column][held]
         counts = np.bincount(index, minlength=2 * len(self.total) * size).reshape(-1, 2, size).astype(np.float64)
         if size < 2:
             return -inf, np.ones(size, dtype=bool)
-        offered = self._level_sets(counts) if table.cuts[column] is None else self._runs(counts)
+        options = self._level_sets(counts) if table.cuts[column] is None else self._runs(counts)
         best_gain, best = -inf, np.ones(size, dtype=bool)
-        for offer in offered:
-            z = self._deviations(offer.counts)
-            costs = offer.costs + _LONG * np.maximum(0, said + offer.parts - _SHORT)
-            share = offer.counts.sum(axis=(0, 1)) / self.total.sum()  # of two sides that say the same, the smaller
+        for choices in options:
+            z = self._deviations(choices.counts)
+            costs = choices.costs + _LONG * np.maximum(0, length + choices.lengths - _SHORT)
+            share = choices.counts.sum(axis=(0, 1)) / self.total.sum()  # of two sides that say the same, the smaller
             gains = np.where(z == 0, -inf, z**2 / 2 - costs - 1e-6 * share)
             k = int(gains.argmax())
             if gains[k] > best_gain:
-                best_gain, best = float(gains[k]), offer.member(k)
+                best_gain, best = float(gains[k]), choices.member(k)
         return best_gain, best
 
-    def _runs(self, counts: FloatArray) -> Iterator["_Offer"]:
+    def _runs(self, counts: FloatArray) -> Iterator["_Choices"]:
         size = counts.shape[2]
         sums = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=2)], axis=2)
         first, last = _run_ends(size)
         bounds = (first > 0).astype(np.intp) + (last < size)
         costs = bounds * log(min(2.0 * (size - 1), _CHOICES))
         bins = np.arange(size)
-        yield _Offer(
+        yield _Choices(
             sums[:, :, last] - sums[:, :, first], costs, bounds, lambda k: (bins >= first[k]) & (bins < last[k])
         )
 
-    def _level_sets(self, counts: FloatArray) -> Iterator["_Offer"]:
+    def _level_sets(self, counts: FloatArray) -> Iterator["_Choices"]:
         size = counts.shape[2]
-        yield _Offer(counts, np.full(size, log(size)), np.ones(size, dtype=np.intp), lambda k: np.arange(size) == k)
+        yield _Choices(counts, np.full(size, log(size)), np.ones(size, dtype=np.intp), lambda k: np.arange(size) == k)
         held = counts.sum(axis=1)
         excess = counts.sum(axis=0)[1] - self.share_b @ held
         spread = self.spread @ (held * (self.total[:, None] - held))
@@ -239,12 +243,12 @@ class _Search:
         costs = np.array([_set_cost(size, int(s)) for s in number])
         for line in (order, order[::-1]):
             sums = np.cumsum(counts[:, :, line], axis=2)[:, :, number - 1]
-            yield _Offer(sums, costs, np.minimum(number, size - number), partial(_first_of, line, number))
+            yield _Choices(sums, costs, np.minimum(number, size - number), partial(_first_levels, line, number))
 
     def _pairs(self) -> list[_Draft]:
         """The best two simple conditions, or their opposites, of each pair of columns; for the pairs that gain most.
 
-        Looked at without regard to the columns by themselves: two columns may change together while each stays.
+        Columns are not judged by themselves: two columns may change together while each stays.
         """
         marked = self.table.marked
         column = np.array([j for j, _ in marked], dtype=np.intp)
@@ -280,29 +284,29 @@ class _Search:
         excess = ((marks * weights) @ marks.T).astype(np.float64)
         held = np.empty((len(self.total), *excess.shape))
         for s in range(len(self.total)):
-            part = marks[:, self.stratum == s]
-            held[s] = part @ part.T  # whole numbers, exact up to 2^24
+            own_marks = marks[:, self.stratum == s]
+            held[s] = own_marks @ own_marks.T  # whole numbers, exact up to 2^24
         alone, count = np.diag(excess), held.diagonal(axis1=1, axis2=2)
         yield excess, held
         yield alone[:, None] - excess, count[:, :, None] - held
         yield alone - excess, count[:, None, :] - held
-        rest = self.total[:, None, None] - count[:, :, None] - count[:, None, :] + held
-        yield excess - alone[:, None] - alone, rest
+        neither = self.total[:, None, None] - count[:, :, None] - count[:, None, :] + held
+        yield excess - alone[:, None] - alone, neither
 
-    def _grown(self, draft: _Draft, gain: float) -> _Draft:
+    def _grow(self, draft: _Draft, gain: float) -> _Draft:
         """Further conditions added while the gain grows."""
         while len(draft) < min(_LONGEST, self.columns):
             others = [(self.scan(draft, j), j) for j in range(self.columns) if j not in draft]
             (scanned, member), j = max(others, key=lambda o: o[0][0])
             if scanned == -inf:
                 break
-            longer, longer_gain = self._adjusted({**draft, j: member})
+            longer, longer_gain = self._adjust({**draft, j: member})
             if longer_gain <= gain:
                 break
             draft, gain = longer, longer_gain
         return draft
 
-    def _adjusted(self, draft: _Draft) -> tuple[_Draft, float]:
+    def _adjust(self, draft: _Draft) -> tuple[_Draft, float]:
         """Each condition chosen anew given the others, in turns; and the gain."""
         gain = self._gain(draft)
         for _ in range(_SWEEPS):
@@ -313,7 +317,7 @@ class _Search:
                     draft, gain = other, other_gain
         return draft, gain
 
-    def _simplified(self, draft: _Draft) -> _Draft:
+    def _simplify(self, draft: _Draft) -> _Draft:
         """Without the conditions and bounds that do not pay."""
         while draft:
             z = abs(self._z(draft))
@@ -336,7 +340,7 @@ class _Search:
                 yield {**draft, j: bins <= inside[-1]}
 
 
-def _first_of(line: IntArray, number: IntArray, k: int) -> BoolArray:
+def _first_levels(line: IntArray, number: IntArray, k: int) -> BoolArray:
     return np.isin(np.arange(len(line)), line[: number[k]])
 
 
@@ -351,16 +355,16 @@ def _run_ends(size: int) -> tuple[IntArray, IntArray]:
 
 
 @dataclass(frozen=True)
-class _Offer:
+class _Choices:
     """Choices of bins of one column: their counts, their costs, and which bins the k-th one means."""
 
     counts: FloatArray  # (S, 2, k)
     costs: FloatArray  # (k,)
-    parts: IntArray  # (k,)
+    lengths: IntArray  # (k,) bounds or levels to name
     member: Callable[[int], BoolArray]
 
 
-def _key(draft: _Draft) -> tuple[tuple[int, bytes], ...]:
+def _draft_key(draft: _Draft) -> tuple[tuple[int, bytes], ...]:
     return tuple((j, member.tobytes()) for j, member in sorted(draft.items()))
 
 
@@ -369,7 +373,7 @@ def _ratio(excess: FloatArray, variance: FloatArray, enough: BoolArray) -> Float
     return np.where(enough, excess / np.sqrt(np.where(enough, variance, 1.0)), 0.0)
 
 
-def _in_words(draft: _Draft, table: _Table, rows: FloatArray) -> Rule:
+def _rule_from_draft(draft: _Draft, table: _Table, rows: FloatArray) -> Rule:
     """The draft with thresholds of few digits, which may move a twentieth of its rows."""
     n = len(rows)
     slack = min(n // 200, int(table.rows_of(draft).sum()) // 20)

@@ -1,4 +1,7 @@
-"""Rules in terms of the columns: what they say, where they hold, and thresholds that read well."""
+"""Rules in terms of the columns: what they say, where they hold, and thresholds that read well.
+
+The search for rules is in `rule_search`, their test in `regions`.
+"""
 
 from dataclasses import dataclass
 from math import floor, inf, log10
@@ -29,14 +32,14 @@ Rule = tuple[Condition, ...]  # all hold; at most one condition a column
 
 def holds(rule: Rule, rows: FloatArray) -> BoolArray:
     """Which rows fulfil all conditions, (N,)."""
-    found = np.ones(len(rows), dtype=bool)
+    held = np.ones(len(rows), dtype=bool)
     for condition in rule:
         x = rows[:, condition.column]
         if condition.levels is None:
-            found &= (x > condition.low) & (x <= condition.high)
+            held &= (x > condition.low) & (x <= condition.high)
         else:
-            found &= np.isin(x, condition.levels)
-    return found
+            held &= np.isin(x, condition.levels)
+    return held
 
 
 def strata_of(rules: list[Rule], rows: FloatArray) -> tuple[IntArray, BoolArray]:
@@ -45,22 +48,22 @@ def strata_of(rules: list[Rule], rows: FloatArray) -> tuple[IntArray, BoolArray]
     A rule of one condition says that its column differs, so rows in different parts of that column are told apart:
     what follows from the column alone is no further finding.
     """
-    found, inside = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows), dtype=bool)
+    strata, inside = np.zeros(len(rows), dtype=np.intp), np.zeros(len(rows), dtype=bool)
     bins = _FIRST_BINS
     for rule in rules:
-        part = holds(rule, rows).astype(np.intp)
+        rule_part = holds(rule, rows).astype(np.intp)
         if len(rule) > 1:
-            inside |= part > 0
+            inside |= rule_part > 0
         elif rows.shape[1] <= _FEW_COLUMNS:
-            part = _parts(rule[0], rows, bins, part)
+            rule_part = _column_parts(rule[0], rows, bins, rule_part)
             bins = _BINS
-        found = np.unique(found * (int(part.max(initial=0)) + 1) + part, return_inverse=True)[1]
-    outside = np.zeros(int(found.max(initial=0)) + 1, dtype=bool)
-    outside[found[~inside]] = True
-    return found, outside
+        strata = np.unique(strata * (int(rule_part.max(initial=0)) + 1) + rule_part, return_inverse=True)[1]
+    outside = np.zeros(int(strata.max(initial=0)) + 1, dtype=bool)
+    outside[strata[~inside]] = True
+    return strata, outside
 
 
-def _parts(condition: Condition, rows: FloatArray, bins: int, otherwise: IntArray) -> IntArray:
+def _column_parts(condition: Condition, rows: FloatArray, bins: int, otherwise: IntArray) -> IntArray:
     """Which of a few parts of a column each row is in."""
     x = rows[:, condition.column]
     if condition.levels is not None:

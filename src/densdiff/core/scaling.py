@@ -68,11 +68,11 @@ def pooled_scaling(
     stay as they are.
     """
     ends = np.minimum(x.min(axis=0), y.min(axis=0)), np.maximum(x.max(axis=0), y.max(axis=0))
-    keep, still, shift, exponent = _frame(*ends, standardize, codes)
+    keep, is_code, shift, exponent = _frame(*ends, standardize, codes)
     nothing_varies = not (ends[1] > ends[0]).any()  # then any scale serves, and every distance is 0
     inner_x, inner_y = (_reduced(rows, keep, shift, exponent) for rows in (x, y))
     share_x, share_y = (len(rows) / (len(x) + len(y)) for rows in (x, y))
-    mean = np.where(still, 0.0, share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y))
+    mean = np.where(is_code, 0.0, share_x * _mean(inner_x, omega_x) + share_y * _mean(inner_y, omega_y))
     inner_x -= mean
     inner_y -= mean
     if nothing_varies:  # half of the smallest numbers is rounded, which must not become a scale
@@ -80,7 +80,7 @@ def pooled_scaling(
     deviation = np.ones_like(mean)
     if standardize:
         variance = share_x * _mean(inner_x, omega_x, 2) + share_y * _mean(inner_y, omega_y, 2)
-        deviation = np.where((variance > 0) & ~still, np.sqrt(variance), 1.0)
+        deviation = np.where((variance > 0) & ~is_code, np.sqrt(variance), 1.0)
         inner_x /= deviation
         inner_y /= deviation
     return Scaling(keep, shift, exponent, mean, deviation, _unit(exponent, standardize)), inner_x, inner_y
@@ -93,15 +93,15 @@ def _frame(
     keep = np.flatnonzero(high > low)
     if keep.size == 0:
         keep = np.arange(len(low))
-    still = np.zeros(len(keep), dtype=bool) if codes is None else np.sort(codes[keep])
+    is_code = np.zeros(len(keep), dtype=bool) if codes is None else np.sort(codes[keep])
     if codes is not None:
         keep = keep[np.argsort(codes[keep], kind="stable")]
     low, high = low[keep], high[keep]
-    shift = np.where(still, 0.0, low / 2 + high / 2)
-    exponent = np.where(still, 0, np.frexp(high / 2 - low / 2)[1])
+    shift = np.where(is_code, 0.0, low / 2 + high / 2)
+    exponent = np.where(is_code, 0, np.frexp(high / 2 - low / 2)[1])
     if not standardize:
-        exponent[~still] = exponent[~still].max(initial=-2000)
-    return keep, still, shift, exponent
+        exponent[~is_code] = exponent[~is_code].max(initial=-2000)
+    return keep, is_code, shift, exponent
 
 
 def _unit(exponent: npt.NDArray[np.intc], standardize: bool) -> float:
@@ -121,7 +121,7 @@ class Moments:
     variance: FloatArray
 
     def only(self, columns: Sequence[int]) -> "Moments":
-        """Of some columns."""
+        """Ends, means and variances of some columns."""
         chosen = list(columns)
         ends, frame = (self.low[chosen], self.high[chosen]), (self.shift[chosen], self.exponent[chosen])
         return Moments(self.n, *ends, *frame, self.mean[chosen], self.variance[chosen])
@@ -147,7 +147,7 @@ class Moments:
 
 
 def moments_of(rows: FloatArray) -> Moments:
-    """Of rows at hand."""
+    """Ends, means and variances of the columns of an array of rows."""
     low, high = rows.min(axis=0), rows.max(axis=0)
     shift, exponent = low / 2 + high / 2, np.frexp(high / 2 - low / 2)[1]
     inner = _reduced(rows, np.arange(rows.shape[1]), shift, exponent)
@@ -157,16 +157,16 @@ def moments_of(rows: FloatArray) -> Moments:
 def scaling_of_moments(
     x: Moments, y: Moments, standardize: bool, codes: npt.NDArray[np.bool_] | None = None
 ) -> Scaling:
-    """The scaling of `pooled_scaling` from what is known of two samples that are not at hand."""
+    """The scaling of `pooled_scaling` from the moments of two samples, without their rows."""
     low, high = np.minimum(x.low, y.low), np.maximum(x.high, y.high)
-    keep, still, shift, exponent = _frame(low, high, standardize, codes)
-    share_x, share_y = (each.n / (x.n + y.n) for each in (x, y))
-    (mean_x, within_x), (mean_y, within_y) = (each.reduced(keep, shift, exponent) for each in (x, y))
-    mean = np.where(still, 0.0, share_x * mean_x + share_y * mean_y)
+    keep, is_code, shift, exponent = _frame(low, high, standardize, codes)
+    share_x, share_y = (sample.n / (x.n + y.n) for sample in (x, y))
+    (mean_x, within_x), (mean_y, within_y) = (sample.reduced(keep, shift, exponent) for sample in (x, y))
+    mean = np.where(is_code, 0.0, share_x * mean_x + share_y * mean_y)
     deviation = np.ones_like(mean)
     if standardize:
         variance = share_x * (within_x + np.square(mean_x - mean)) + share_y * (within_y + np.square(mean_y - mean))
-        varies = (variance > 0) & ~still & (high > low)[keep]  # rounding must not become a scale
+        varies = (variance > 0) & ~is_code & (high > low)[keep]  # rounding must not become a scale
         deviation = np.where(varies, np.sqrt(variance), 1.0)
     return Scaling(keep, shift, exponent, mean, deviation, _unit(exponent, standardize))
 
@@ -176,8 +176,8 @@ def _mean(rows: FloatArray, omega: FloatArray, power: int = 1) -> FloatArray:
     if omega.strides == (0,):  # one weight for all rows, broadcast
         columns = rows.T if power == 1 else (column * column for column in rows.T)
         return np.array([float(column.sum()) for column in columns]) * float(omega[0])
-    found: FloatArray = omega @ rows**power
-    return found
+    mean: FloatArray = omega @ rows**power
+    return mean
 
 
 def log_kernel_volume(sigma: float, d: int) -> float:

@@ -45,9 +45,11 @@ class GroupPattern:
 
     def counts(self) -> IntArray:
         """Rows of each group, (groups,)."""
-        whole, rest = divmod(self.n, len(self.pattern))
+        whole, remainder = divmod(self.n, len(self.pattern))
         groups = int(self.pattern.max()) + 1
-        return whole * np.bincount(self.pattern, minlength=groups) + np.bincount(self.pattern[:rest], minlength=groups)
+        return whole * np.bincount(self.pattern, minlength=groups) + np.bincount(
+            self.pattern[:remainder], minlength=groups
+        )
 
 
 def assign_groups(seed: int, n: int, groups: int) -> GroupPattern:
@@ -105,7 +107,7 @@ def split_means(sums: FloatArray, mass: FloatArray, members: FloatArray) -> tupl
     return np.asfortranarray(train.T), np.asfortranarray((fold_sums / fold_mass[:, None]).T)
 
 
-def best(scores: FloatArray, sigmas: FloatArray, lams: FloatArray) -> int:
+def best_model(scores: FloatArray, sigmas: FloatArray, lams: FloatArray) -> int:
     """Index of the lowest mean score; between equals the smoother model (wider sigma, then larger lam)."""
     return int(np.lexsort((-lams, -sigmas, scores))[0])
 

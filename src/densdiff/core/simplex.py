@@ -1,4 +1,7 @@
-"""Shares of a mixture: quadratic forms and likelihoods on the simplex, and what noise makes of moment equations."""
+"""Shares of a mixture: quadratic forms and likelihoods on the simplex, and what noise makes of moment equations.
+
+Features of rows, and the classes they stand for, are made in `balance`.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,11 +32,11 @@ def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     columns = (vectors * root).T - target[:, None]  # (K, K)
     columns /= float(np.abs(columns).max()) or 1.0
     stacked = np.vstack([columns, np.ones(len(vector))])
-    found, _ = nnls(stacked, np.append(np.zeros(len(vector)), 1.0))
-    return np.asarray(found / found.sum())
+    solution, _ = nnls(stacked, np.append(np.zeros(len(vector)), 1.0))
+    return np.asarray(solution / solution.sum())
 
 
-def likeliest(ratios: FloatArray, weights: FloatArray, prior: float) -> FloatArray:
+def likeliest_shares(ratios: FloatArray, weights: FloatArray, prior: float) -> FloatArray:
     """The p that maximizes sum_i w_i log(r_i'p) + prior sum_c log(p_c + 0.05) over the simplex, (K,).
 
     ``ratios`` (m, K) are densities of the classes at each row up to a factor of the row. Newton's method, each step
@@ -85,14 +88,14 @@ class Moments:
         floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), 1e-300)
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
 
-    def told_apart(self) -> float:
-        """How many standard errors the least telling direction of the shares is worth, at equal shares."""
+    def separation(self) -> float:
+        """How many standard errors the direction of the shares that is known worst is worth, at equal shares."""
         scale = np.linalg.cholesky(self.noise(np.full(len(self.target), 1.0 / len(self.target))))
         slope = np.linalg.solve(scale, self.tangent.T @ self.matrix @ self.tangent)
         return float(np.linalg.svd(slope, compute_uv=False)[-1])
 
     def standard_errors(self, p: FloatArray) -> FloatArray:
-        """Of each share, (K,), with the spread of the uniform law on the simplex as the most that is possible."""
+        """Standard error of each share, (K,); at most the spread of the uniform law on the simplex."""
         k, tangent = len(p), self.tangent
         slope = tangent.T @ self.matrix @ tangent
         information = slope.T @ np.linalg.solve(self.noise(p), slope) + k * (k + 1) * np.eye(k - 1)
@@ -107,13 +110,13 @@ class Moments:
         """
         k, tangent = len(p), self.tangent
         others = np.delete(np.arange(k), c)
-        corner, rest = np.eye(k)[c], (1.0 - np.eye(k)[c]) / (k - 1)
+        corner, others_even = np.eye(k)[c], (1.0 - np.eye(k)[c]) / (k - 1)
         free = np.zeros((k, k - 2))  # directions of the other shares among themselves
         free[others] = _tangent(k - 1)
         scale = np.linalg.cholesky(self.noise(p))
         design = np.linalg.solve(scale, tangent.T @ self.matrix)  # (K - 1, K)
         target = np.linalg.solve(scale, tangent.T @ self.target)
-        line = np.column_stack([rest, corner - rest])  # p = line @ (1, v) + free @ (what fits best)
+        line = np.column_stack([others_even, corner - others_even])  # p = line @ (1, v) + free @ (what fits best)
         fit = np.linalg.lstsq(design @ free, np.column_stack([target, np.zeros(k - 1)]) - design @ line, rcond=1e-10)[0]
         line = line + free @ fit
 
@@ -124,7 +127,7 @@ class Moments:
             noise = self.noise(inside / inside.sum(axis=-1, keepdims=True))
             return np.asarray((left * np.linalg.solve(noise, left[..., None])[..., 0]).sum(axis=-1))
 
-        return _accepted(misfit, quantile**2)
+        return _accepted_interval(misfit, quantile**2)
 
 
 def _tangent(k: int) -> FloatArray:
@@ -132,7 +135,7 @@ def _tangent(k: int) -> FloatArray:
     return np.asarray(np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:])
 
 
-def _accepted(misfit: Callable[[FloatArray], FloatArray], limit: float) -> tuple[float, float]:
+def _accepted_interval(misfit: Callable[[FloatArray], FloatArray], limit: float) -> tuple[float, float]:
     """The ends of {v in [0, 1]: misfit(v) <= limit + the least misfit there}, each found on ever finer grids."""
     grid = np.linspace(0.0, 1.0, _GRID)
     values = misfit(grid)

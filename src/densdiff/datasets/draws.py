@@ -1,4 +1,7 @@
-"""What every draw is asked for: how many rows, and with which seed."""
+"""What every draw is asked for: how many rows, and with which seed.
+
+The draws themselves are in `pairs`, `series` and `tables`.
+"""
 
 from typing import Any
 
@@ -11,7 +14,7 @@ FloatArray = npt.NDArray[np.float64]
 Seed = int | np.random.Generator | None
 
 
-def rows_asked(n: Any, m: Any) -> tuple[int, int]:
+def check_sizes(n: Any, m: Any) -> tuple[int, int]:
     """Rows of both samples; ``m=None`` means n."""
     m = n if m is None else m
     for name, size in (("n", n), ("m", m)):

@@ -1,4 +1,7 @@
-"""Pairs of samples drawn from two Gaussian mixtures, whose products integrate in closed form."""
+"""Pairs of samples drawn from two Gaussian mixtures, whose products integrate in closed form.
+
+True distances come with the samples; estimates of them do not live here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy.typing as npt
 from scipy.integrate import quad
 from scipy.special import logsumexp
 
-from densdiff.datasets.draws import FloatArray, Seed, generator, rows_asked
+from densdiff.datasets.draws import FloatArray, Seed, check_sizes, generator
 from densdiff.errors import InputError
 
 
@@ -207,8 +210,8 @@ def outlier_mixture(
     """
     if not 0 <= eta <= 1:
         raise InputError(f"eta is {eta!r}; it must lie in [0, 1]", argument="eta")
-    parts = [(1 - eta, 0.0, 1.0), (eta, mu, 1 / 16)]
-    weights, means, variances = zip(*(part for part in parts if part[0] > 0), strict=True)
+    components = [(1 - eta, 0.0, 1.0), (eta, mu, 1 / 16)]
+    weights, means, variances = zip(*(component for component in components if component[0] > 0), strict=True)
     p = Mixture(weights, means, variances)
     return mixture_pair(p, Mixture([1.0], [0.0], [1.0]), n=n, m=m, random_state=random_state)
 
@@ -241,7 +244,7 @@ def mixture_pair(
     """
     if p.dimension != q.dimension:
         raise InputError(f"p has {p.dimension} columns and q has {q.dimension}; they must agree")
-    n, m = rows_asked(n, m)
+    n, m = check_sizes(n, m)
     rng = generator(random_state)
     return TwoSamples(x=p.sample(n, rng), y=q.sample(m, rng), p=p, q=q)
 

@@ -1,4 +1,7 @@
-"""Series of regimes, with the changes between them."""
+"""Series of regimes, with the changes between them.
+
+Scores of detected changes are in `metrics`.
+"""
 
 from __future__ import annotations
 
@@ -140,19 +143,19 @@ def _check_series(size: Any, length: Any, d: Any, phi: Any, df: Any) -> None:
 
 def _places(changes: Any, length: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """The changes asked for, drawn if only their number is given."""
-    given = np.asarray(changes)
-    if given.size and given.dtype.kind not in "iu":
+    requested = np.asarray(changes)
+    if requested.size and requested.dtype.kind not in "iu":
         raise InputError(f"changes is {changes!r}; need a whole number, or a list of indices", argument="changes")
-    if given.ndim == 1:
-        cuts = given.astype(np.int64)
+    if requested.ndim == 1:
+        cuts = requested.astype(np.int64)
         if cuts.size and not (cuts[0] > 0 and cuts[-1] < length and np.all(np.diff(cuts) > 0)):
             need = f"they must increase strictly between 0 and length = {length}"
             raise InputError(f"changes are {changes!r}; {need}", argument="changes")
         return cuts
-    if given.ndim > 1 or not 0 <= given < length:
+    if requested.ndim > 1 or not 0 <= requested < length:
         need = f"a number from 0 to length - 1 = {length - 1}, or a 1-D list"
         raise InputError(f"changes is {changes!r}; need {need}", argument="changes")
-    k = int(given)
+    k = int(requested)
     shortest = max(1, length // (4 * (k + 1)))
     spare = np.sort(rng.integers(length - (k + 1) * shortest, size=k, endpoint=True))
     return spare + shortest * np.arange(1, k + 1)

@@ -1,4 +1,7 @@
-"""Two tables of mixed columns, and what was planted in the second."""
+"""Two tables of mixed columns, and what was planted in the second.
+
+Columns are dicts of arrays; frames are made by the user's library.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtri
 
-from densdiff.datasets.draws import FloatArray, Seed, generator, rows_asked
+from densdiff.datasets.draws import FloatArray, Seed, check_sizes, generator
 from densdiff.errors import InputError
 
 Table = dict[str, npt.NDArray[Any]]
@@ -116,7 +119,7 @@ def mixed_tables(
     >>> same.share_a == same.share_b
     True
     """
-    n, m = rows_asked(n, m)
+    n, m = check_sizes(n, m)
     if not math.isfinite(shift):
         raise InputError(f"shift is {shift!r}; it must be finite", argument="shift")
     if share is not None and not 0 <= share <= 1:

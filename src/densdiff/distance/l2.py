@@ -1,4 +1,7 @@
-"""How far apart are two samples?"""
+"""How far apart are two samples? The squared L2 distance, asked in one call.
+
+The estimators that answer are in `estimators`.
+"""
 
 from typing import Any
 

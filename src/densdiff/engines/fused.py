@@ -11,7 +11,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import squarings
 from densdiff.core.scaling import FloatArray
 from densdiff.engines import fused_tiles
-from densdiff.threads import cores, in_order
+from densdiff.threads import cores, map_in_order
 
 BLOCK_ROWS = 4096  # with 10 columns the packed rows and the centers stay in the second cache
 
@@ -38,25 +38,25 @@ def group_sums(
         for g in range(n_groups)
         for start in range(bounds[g], bounds[g + 1], BLOCK_ROWS)
     ]
-    tiles = packed_centers(np.ascontiguousarray(centers), direct)
+    tiles = pack_centers(np.ascontiguousarray(centers), direct)
     scales = -0.5 / np.log(2.0) / np.square(sigmas)
     plan = np.array(squarings(sigmas))
 
     def work(task: Task) -> FloatArray:
         # copies, because numba would compile once more for arrays of another layout or that may not be written
         index = task[1]
-        of_rows = rows.take(index, axis=0) if rows.flags.c_contiguous else np.ascontiguousarray(rows[index])
-        of_weights = weights[index]  # a take would first copy all of one broadcast number
-        return np.asarray(fused_tiles.block_sums(of_rows, of_weights, tiles, scales, plan, direct))
+        block_rows = rows.take(index, axis=0) if rows.flags.c_contiguous else np.ascontiguousarray(rows[index])
+        block_weights = weights[index]  # a take would first copy all of one broadcast number
+        return np.asarray(fused_tiles.block_sums(block_rows, block_weights, tiles, scales, plan, direct))
 
     sums = np.zeros((len(sigmas), n_groups, len(centers)))
-    for (g, _), part in zip(tasks, in_order(work, tasks, threads or _threads()), strict=True):
-        sums[:, g] += part[:, : len(centers)]
+    for (g, _), block in zip(tasks, map_in_order(work, tasks, threads or _threads()), strict=True):
+        sums[:, g] += block[:, : len(centers)]
     return sums
 
 
-def packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
-    """Tiles of 64 centers, column after column: (t, q * 64). Centers added to fill the last tile are not looked at."""
+def pack_centers(centers: FloatArray, direct: bool) -> FloatArray:
+    """Tiles of 64 centers, column after column: (t, q * 64). Centers that fill the last tile are ignored."""
     b, d = centers.shape
     step = fused_tiles.COLUMNS_DIRECT if direct else fused_tiles.COLUMNS
     columns = -(-(d if direct else d + 2) // step) * step
@@ -72,5 +72,5 @@ def packed_centers(centers: FloatArray, direct: bool) -> FloatArray:
 
 
 def _threads() -> int:
-    """As many as there are cores, and no more than numba says."""
+    """The number of cores, or what numba allows if that is less."""
     return max(1, min(cores(), int(vars(numba.config)["NUMBA_NUM_THREADS"])))

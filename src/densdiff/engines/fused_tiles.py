@@ -50,24 +50,24 @@ def _instruction(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    found: Callable[..., Any] = njit(function, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
-    return found
+    compiled: Callable[..., Any] = njit(function, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
+    return compiled
 
 
-def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compiled at the first call and kept on disk, if there is a place to write.
+def _compiled_on_disk(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, compiled at the first call and stored on disk, if there is a place to write.
 
-    Measured on a core of 2.3 GHz: about 3 s to compile, 0.2 s to load what was kept, 0.2 s to import numba.
+    Measured on a core of 2.3 GHz: about 3 s to compile, 0.2 s to load what was stored, 0.2 s to import numba.
     """
-    found: Any = _compiled(function)
+    dispatcher: Any = _compiled(function)
     with suppress(RuntimeError):  # neither the folder of this file nor the user's cache can be written
-        found.enable_caching()
-    kept: Callable[..., Any] = found
-    return kept
+        dispatcher.enable_caching()
+    cached: Callable[..., Any] = dispatcher
+    return cached
 
 
 @_instruction
-def _wide(context: Any) -> Any:
+def _prefer_wide_vectors(context: Any) -> Any:
     """Let LLVM use 512-bit vectors, which it avoids by default: a third less time where there are any."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -110,12 +110,12 @@ def _set_status(context: Any, value: Any) -> Any:
 
 
 @_compiled
-def expanded(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
-    """Products of 16 rows and 64 centers, which are |x|^2 + |c|^2 - 2xc if both were packed for it."""
-    _wide()
+def expanded_distances(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
+    """Products of 16 rows and 64 centers, which are |x|^2 + |c|^2 - 2xc if rows and centers were packed for it."""
+    _prefer_wide_vectors()
     tile = tiles[t]
     for i in range(start, start + TILE_ROWS, _QUAD):
-        found = squared[(i - start) * TILE :]
+        four = squared[(i - start) * TILE :]
         for j in range(0, rows.shape[1], COLUMNS):
             a0, a1, a2, a3 = rows[i, j], rows[i, j + 1], rows[i, j + 2], rows[i, j + 3]
             b0, b1, b2, b3 = rows[i + 1, j], rows[i + 1, j + 1], rows[i + 1, j + 2], rows[i + 1, j + 3]
@@ -125,48 +125,48 @@ def expanded(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArra
             if j == 0:  # nothing to load yet
                 for c in range(TILE):
                     x0, x1, x2, x3 = center[c], center[TILE + c], center[2 * TILE + c], center[3 * TILE + c]
-                    found[c] = a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-                    found[TILE + c] = b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
-                    found[2 * TILE + c] = c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
-                    found[3 * TILE + c] = d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
+                    four[c] = a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                    four[TILE + c] = b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+                    four[2 * TILE + c] = c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
+                    four[3 * TILE + c] = d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
                 continue
             for c in range(TILE):
                 x0, x1, x2, x3 = center[c], center[TILE + c], center[2 * TILE + c], center[3 * TILE + c]
-                found[c] = found[c] + a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
-                found[TILE + c] = found[TILE + c] + b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
-                found[2 * TILE + c] = found[2 * TILE + c] + c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
-                found[3 * TILE + c] = found[3 * TILE + c] + d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
+                four[c] = four[c] + a0 * x0 + a1 * x1 + a2 * x2 + a3 * x3
+                four[TILE + c] = four[TILE + c] + b0 * x0 + b1 * x1 + b2 * x2 + b3 * x3
+                four[2 * TILE + c] = four[2 * TILE + c] + c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
+                four[3 * TILE + c] = four[3 * TILE + c] + d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
 @_compiled
-def differences(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
+def direct_distances(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
     """Squared distances of 16 rows and 64 centers by direct differences."""
-    _wide()
+    _prefer_wide_vectors()
     tile = tiles[t]
     for i in range(start, start + TILE_ROWS, _QUAD):
-        found = squared[(i - start) * TILE :]
+        four = squared[(i - start) * TILE :]
         for c in range(_QUAD * TILE):
-            found[c] = 0.0
+            four[c] = 0.0
         for j in range(0, rows.shape[1], COLUMNS_DIRECT):
             a0, b0, c0, d0 = rows[i, j], rows[i + 1, j], rows[i + 2, j], rows[i + 3, j]
             a1, b1, c1, d1 = rows[i, j + 1], rows[i + 1, j + 1], rows[i + 2, j + 1], rows[i + 3, j + 1]
             center = tile[j * TILE :]
             for c in range(TILE):
                 x0, x1 = center[c], center[TILE + c]
-                found[c] = found[c] + (a0 - x0) * (a0 - x0) + (a1 - x1) * (a1 - x1)
-                found[TILE + c] = found[TILE + c] + (b0 - x0) * (b0 - x0) + (b1 - x1) * (b1 - x1)
-                found[2 * TILE + c] = found[2 * TILE + c] + (c0 - x0) * (c0 - x0) + (c1 - x1) * (c1 - x1)
-                found[3 * TILE + c] = found[3 * TILE + c] + (d0 - x0) * (d0 - x0) + (d1 - x1) * (d1 - x1)
+                four[c] = four[c] + (a0 - x0) * (a0 - x0) + (a1 - x1) * (a1 - x1)
+                four[TILE + c] = four[TILE + c] + (b0 - x0) * (b0 - x0) + (b1 - x1) * (b1 - x1)
+                four[2 * TILE + c] = four[2 * TILE + c] + (c0 - x0) * (c0 - x0) + (c1 - x1) * (c1 - x1)
+                four[3 * TILE + c] = four[3 * TILE + c] + (d0 - x0) * (d0 - x0) + (d1 - x1) * (d1 - x1)
 
 
 @_compiled
 def exponentials(psi: FloatArray, squared: FloatArray, scale: float) -> None:
     """psi = 2^(scale * squared) for scale < 0, which numba's own exp does one by one.
 
-    The power is an integer n and a rest r of at most 1/2: 2^r is a polynomial, and n is added to its exponent bits.
+    The power is an integer n and a fraction r of at most 1/2: 2^r is a polynomial, and n is added to its exponent bits.
     An expanded square below 0 is not lifted to 0, as the error of that sign is as small as the other's.
     """
-    _wide()
+    _prefer_wide_vectors()
     for c in range(len(squared)):
         power = scale * squared[c]
         power = power if power > _LEAST else _LEAST
@@ -179,9 +179,9 @@ def exponentials(psi: FloatArray, squared: FloatArray, scale: float) -> None:
 
 
 @_compiled
-def _rungs(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
+def _add_five_levels(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
     """Add five levels, each the square of the one before; psi is left at the square of the last."""
-    _wide()
+    _prefer_wide_vectors()
     sums = all_sums[level * TILE :]
     for i in range(0, TILE_ROWS, _QUAD):
         four = psi[i * TILE :]
@@ -196,9 +196,9 @@ def _rungs(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArra
 
 
 @_compiled
-def _one(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
+def _add_one_level(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
     """Add one level."""
-    _wide()
+    _prefer_wide_vectors()
     sums = all_sums[level * TILE :]
     for i in range(0, TILE_ROWS, _QUAD):
         four = psi[i * TILE :]
@@ -210,13 +210,13 @@ def _one(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray,
 
 @_compiled
 def _square(psi: FloatArray) -> None:
-    _wide()
+    _prefer_wide_vectors()
     for c in range(len(psi)):
         psi[c] = psi[c] * psi[c]
 
 
 @_compiled
-def _climb(
+def _add_levels(
     sums: FloatArray,
     psi: FloatArray,
     squared: FloatArray,
@@ -239,30 +239,30 @@ def _climb(
         for s in range(level + 1, min(level + RUNGS, len(plan))):
             five = five and plan[s] == 1
         if five:
-            _rungs(sums, level, psi, weights, start)
+            _add_five_levels(sums, level, psi, weights, start)
         else:
-            _one(sums, level, psi, weights, start)
+            _add_one_level(sums, level, psi, weights, start)
         ahead = 1 if five else 0
         level += RUNGS if five else 1
 
 
 @_compiled
-def packed(rows: FloatArray, columns: int, direct: bool) -> Any:
+def pack_rows(rows: FloatArray, columns: int, direct: bool) -> Any:
     """Rows of zeros added to fill the last tile, columns to make the products: (16 k, q)."""
     n, d = rows.shape
-    found = np.zeros((-(-n // TILE_ROWS) * TILE_ROWS, columns))
+    filled = np.zeros((-(-n // TILE_ROWS) * TILE_ROWS, columns))
     for i in range(n):
         norm = 0.0
         for j in range(d):
-            found[i, j] = rows[i, j]
+            filled[i, j] = rows[i, j]
             norm += rows[i, j] * rows[i, j]
         if not direct:  # times (-2c, 1, |c|^2): the squared distance
-            found[i, d] = norm
-            found[i, d + 1] = 1.0
-    return found
+            filled[i, d] = norm
+            filled[i, d + 1] = 1.0
+    return filled
 
 
-@_kept
+@_compiled_on_disk
 def block_sums(
     rows: FloatArray, weights: FloatArray, tiles: FloatArray, scales: FloatArray, plan: Any, direct: bool
 ) -> Any:
@@ -271,23 +271,23 @@ def block_sums(
     Denormal numbers are taken as 0 meanwhile: squarings produce them, each costs a hundred times a product, and all of
     them together are below 1e-307 times the weights.
     """
-    filled, levels = packed(rows, tiles.shape[1] // TILE, direct), len(plan)
-    of_rows = np.zeros(len(filled))
-    of_rows[: len(rows)] = weights
+    filled, levels = pack_rows(rows, tiles.shape[1] // TILE, direct), len(plan)
+    filled_weights = np.zeros(len(filled))
+    filled_weights[: len(rows)] = weights
     squared, psi = np.empty(TILE_ROWS * TILE), np.empty(TILE_ROWS * TILE)
-    sums, found = np.empty(levels * TILE), np.empty((levels, len(tiles) * TILE))
+    sums, result = np.empty(levels * TILE), np.empty((levels, len(tiles) * TILE))
     status = _status()
     _set_status(status | _FLUSH)
     for t in range(len(tiles)):
         sums[:] = 0.0
         for i in range(0, len(filled), TILE_ROWS):
             if direct:
-                differences(squared, filled, i, tiles, t)
+                direct_distances(squared, filled, i, tiles, t)
             else:
-                expanded(squared, filled, i, tiles, t)
-            _climb(sums, psi, squared, of_rows, i, scales, plan)
+                expanded_distances(squared, filled, i, tiles, t)
+            _add_levels(sums, psi, squared, filled_weights, i, scales, plan)
         for s in range(levels):
             for c in range(TILE):
-                found[s, t * TILE + c] = sums[s * TILE + c]
+                result[s, t * TILE + c] = sums[s * TILE + c]
     _set_status(status)
-    return found
+    return result

@@ -1,4 +1,7 @@
-"""Rows on grids, wherever they are: the axes, spline counts of groups, and counts in cells."""
+"""Rows on grids, wherever they are: the axes, spline counts of groups, and counts in cells.
+
+What a block of rows contributes is computed in `core.grid` and `core.resample`.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,7 +13,7 @@ from densdiff.core.grid import Axis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
-from densdiff.core.weights import sent_weights, weights_at
+from densdiff.core.weights import compact_weights, weights_at
 from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
@@ -22,34 +25,36 @@ def plan(samples: Sequence[Sample], sigmas: FloatArray, lam: float, n_groups: in
     spacing, longest = grid.finest_spacing(sigmas, d, n_groups)
     gap = grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d])
     ends = [rows.ends() for rows in samples]
-    low, high = np.min([each[0] for each in ends], axis=0), np.max([each[1] for each in ends], axis=0)
+    low, high = np.min([first for first, _ in ends], axis=0), np.max([last for _, last in ends], axis=0)
     axes = [
         grid.make_axis(
             float(low[a]),
             float(high[a]),
             gap,
             longest,
-            partial(_occupied, samples, a, float(low[a])),
-            partial(_middle, samples, a),
+            partial(_occupied_cells, samples, a, float(low[a])),
+            partial(_median, samples, a),
         )
         for a in range(d)
     ]
     return axes, grid.refined_spacing(spacing, axes, sigmas, n_groups)
 
 
-def _occupied(samples: Sequence[Sample], column: int, low: float, cell: float) -> FloatArray:
-    return np.unique(np.concatenate(totals(samples, [partial(_cells, column, low, cell)] * len(samples), np.union1d)))
+def _occupied_cells(samples: Sequence[Sample], column: int, low: float, cell: float) -> FloatArray:
+    return np.unique(
+        np.concatenate(totals(samples, [partial(_cells_of_block, column, low, cell)] * len(samples), np.union1d))
+    )
 
 
-def _cells(column: int, low: float, cell: float, rows: FloatArray, start: int) -> FloatArray:
+def _cells_of_block(column: int, low: float, cell: float, rows: FloatArray, start: int) -> FloatArray:
     return np.unique(np.floor((rows[:, column] - low) / cell))
 
 
-def _middle(samples: Sequence[Sample], column: int) -> float:
-    """The median of both, from rows evenly spaced over each; a sample counts with its number of rows."""
+def _median(samples: Sequence[Sample], column: int) -> float:
+    """The median of a column of all samples, from rows evenly spaced; a sample counts with its number of rows."""
     steps = [-(-len(rows) // _MEDIAN_ROWS) for rows in samples]
-    parts = [rows[::step][:, column] for rows, step in zip(samples, steps, strict=True)]
-    values, weights = np.concatenate(parts), np.repeat(steps, [len(part) for part in parts])
+    drawn = [rows[::step][:, column] for rows, step in zip(samples, steps, strict=True)]
+    values, weights = np.concatenate(drawn), np.repeat(steps, [len(sample) for sample in drawn])
     order = np.argsort(values, kind="stable")
     below = np.cumsum(weights[order])
     return float(values[order][np.searchsorted(below, below[-1] / 2)])
@@ -61,14 +66,17 @@ def spread(
     axes: list[Axis],
     spacing: float,
 ) -> list[tuple[FloatArray, int]]:
-    """Of each sample's rows, weights and groups: counts of the groups on the nodes, (n_groups, n_1, .., n_d), and the
-    number of rows too far out.
+    """Counts of the groups of each sample on the nodes, (n_groups, n_1, .., n_d), and the number of rows too far out.
+
+    A sample comes as its rows, weights and groups.
     """
-    tasks = [partial(_spread, sent_weights(omega), groups, n_groups, axes, spacing) for _, omega, groups in samples]
+    tasks = [
+        partial(_spread_block, compact_weights(omega), groups, n_groups, axes, spacing) for _, omega, groups in samples
+    ]
     return totals([rows for rows, *_ in samples], tasks)
 
 
-def _spread(
+def _spread_block(
     omega: FloatArray | float,
     groups: GroupPattern,
     n_groups: int,
@@ -83,10 +91,10 @@ def _spread(
 
 def occupied_cells(samples: Sequence[Sample], axes: list[Axis], spacing: float) -> Cells:
     """Both samples as counts in cells."""
-    x, y = totals(samples, [partial(_counted, axes, spacing)] * 2, CellCounts.merged)
+    x, y = totals(samples, [partial(_count_block, axes, spacing)] * 2, CellCounts.merged)
     return resample.occupied_cells(x, y, axes, spacing)
 
 
-def _counted(axes: list[Axis], spacing: float, rows: FloatArray, start: int) -> CellCounts:
+def _count_block(axes: list[Axis], spacing: float, rows: FloatArray, start: int) -> CellCounts:
     size = int(np.prod(resample.cells_shape(axes, spacing)))
     return CellCounts.of(resample.cells_of(rows, axes, spacing), size)

@@ -1,4 +1,7 @@
-"""Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of."""
+"""Weighted row sums of kernel features, in row blocks that stay in cache: the one sum everything is made of.
+
+Features themselves are in `core.kernel`; where rows lie is known to `sources`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,19 +15,19 @@ import numpy.typing as npt
 from densdiff.core.kernel import Categories, features, squared_distances
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
-from densdiff.core.weights import sent_weights, weights_at
+from densdiff.core.weights import compact_weights, weights_at
 from densdiff.sources.sample import Sample, totals
 
 BLOCK_BYTES = 1 << 19  # two such arrays (distances, features) fit a core's L2 cache
 
 # NumPy takes 0.48 ns for each row, center and (sigma + 8), the compiled sum 1.1 ns and 0.06 for each sigma. Its start
-# costs 0.3 s once in a process, as much as NumPy takes for 6e8, and 6 s more where nothing is kept on disk yet.
+# costs 0.3 s once in a process, as much as NumPy takes for 6e8, and 6 s more where nothing is stored on disk yet.
 _FUSED_WORK = 6e8
 _FUSED_CENTERS, _FUSED_ROWS = 32, 64  # at least, the rows in each group: tiles are padded to 64 centers and 16 rows
 
 
 def fused_pays(rows: int, groups: int, centers: int, sigmas: int) -> bool:
-    """Whether the compiled sum is worth its start, whatever this process did before: the same call, the same bits."""
+    """Whether the compiled sum is worth its start, whatever this process did before: equal calls give equal bits."""
     enough = centers >= _FUSED_CENTERS and rows >= _FUSED_ROWS * groups
     return enough and rows * centers * (sigmas + 8.0) >= _FUSED_WORK
 
@@ -63,9 +66,9 @@ def group_sums(
         fused = fused_pays(len(rows), int(groups.max()) + 1, len(centers), len(sigmas))
     if fused and categories is None and block_rows is None and rows.shape[1] > 0 and (fast := _fused()) is not None:
         return np.asarray(fast.group_sums(rows, weights, groups, centers, sigmas, direct=direct, threads=threads))
-    codes_of_rows = codes_of_centers = np.empty((0, 0))
+    row_codes = center_codes = np.empty((0, 0))
     if categories is not None:
-        (rows, codes_of_rows), (centers, codes_of_centers) = categories.split(rows), categories.split(centers)
+        (rows, row_codes), (centers, center_codes) = categories.split(rows), categories.split(centers)
     if block_rows is None:
         block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
     n_groups, widest = int(groups.max()) + 1, float(sigmas[0])
@@ -79,7 +82,7 @@ def group_sums(
         squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
-        factor = None if categories is None else categories.factor(widest, codes_of_rows[chosen], codes_of_centers)
+        factor = None if categories is None else categories.factor(widest, row_codes[chosen], center_codes)
         for level, plain in enumerate(features(squared, sigmas)):
             psi = plain if factor is None else plain * factor
             for g, low, high in cuts:
@@ -104,11 +107,11 @@ class GroupSums:
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         k = len(rows)
         weights, groups = weights_at(self.omega, start, k), self.groups.part(start, k)
-        how: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
-        how |= {"fused": self.fused, "threads": self.threads}
-        found = group_sums(rows, weights, groups, self.centers, self.sigmas, **how)
-        lacking = self.n_groups - found.shape[1]  # groups of which a small block has no row
-        return np.pad(found, ((0, 0), (0, lacking), (0, 0))) if lacking else found
+        options: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
+        options |= {"fused": self.fused, "threads": self.threads}
+        sums = group_sums(rows, weights, groups, self.centers, self.sigmas, **options)
+        lacking = self.n_groups - sums.shape[1]  # groups of which a small block has no row
+        return np.pad(sums, ((0, 0), (0, lacking), (0, 0))) if lacking else sums
 
 
 def sample_sums(
@@ -121,18 +124,20 @@ def sample_sums(
 ) -> list[FloatArray]:
     """`group_sums` of the rows, weights and groups of each sample, (S, groups, b)."""
 
-    numbers = [int(groups.pattern.max()) + 1 for *_, groups in samples]
-    given = [rows for rows, *_ in samples]
-    fused = fused_pays(sum(map(len, given)), sum(numbers), len(centers), len(sigmas))
+    group_counts = [int(groups.pattern.max()) + 1 for *_, groups in samples]
+    all_rows = [rows for rows, *_ in samples]
+    fused = fused_pays(sum(map(len, all_rows)), sum(group_counts), len(centers), len(sigmas))
     tasks = [
-        GroupSums(sent_weights(omega), of, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
-        for (rows, omega, of), k in zip(samples, numbers, strict=True)
+        GroupSums(compact_weights(omega), groups, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
+        for (rows, omega, groups), k in zip(samples, group_counts, strict=True)
     ]
-    return totals(given, tasks)
+    return totals(all_rows, tasks)
 
 
 @dataclass(frozen=True)
-class _Several:
+class _SeveralSums:
+    """Several tasks on the same block of rows."""
+
     tasks: list[GroupSums]
 
     def __call__(self, rows: FloatArray, start: int) -> tuple[FloatArray, ...]:
@@ -149,16 +154,17 @@ def means_at(
 ) -> list[FloatArray]:
     """Mean features of all rows of each sample, (S, b), in one pass; a factor of categories may depend on sigma."""
     order = np.argsort(-sigmas, kind="stable")  # widest first
-    parts = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
-
+    ladders = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
     fused = fused_pays(sum(map(len, samples)), len(samples), len(centers), len(sigmas))
 
-    def task(rows: Sample) -> _Several:
-        whole, omega, own = GroupPattern(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), rows.inner_threads
-        return _Several([GroupSums(omega, whole, 1, centers, part, direct, categories, fused, own) for part in parts])
+    def task(rows: Sample) -> _SeveralSums:
+        group, omega, threads = GroupPattern(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), rows.inner_threads
+        return _SeveralSums(
+            [GroupSums(omega, group, 1, centers, ladder, direct, categories, fused, threads) for ladder in ladders]
+        )
 
     back = np.argsort(order)
-    return [np.concatenate(found)[back, 0] for found in totals(samples, [task(rows) for rows in samples])]
+    return [np.concatenate(sums)[back, 0] for sums in totals(samples, [task(rows) for rows in samples])]
 
 
 def evaluate(
@@ -186,7 +192,7 @@ def psi(
     """The features of some rows at one sigma, (k, b)."""
     if categories is None:
         return next(features(squared_distances(rows, centers, direct), np.array([sigma])))
-    (numbers, codes), (of_centers, codes_of_centers) = categories.split(rows), categories.split(centers)
-    found = next(features(squared_distances(numbers, of_centers, direct), np.array([sigma])))
-    found *= categories.factor(sigma, codes, codes_of_centers)
-    return found
+    (numbers, codes), (center_numbers, center_codes) = categories.split(rows), categories.split(centers)
+    values = next(features(squared_distances(numbers, center_numbers, direct), np.array([sigma])))
+    values *= categories.factor(sigma, codes, center_codes)
+    return values

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import squared_distances
 from densdiff.core.radial import Bins, Radial, interpolate
 from densdiff.core.scaling import FloatArray
-from densdiff.threads import cores, in_order
+from densdiff.threads import cores, map_in_order
 
 _TILE = 1 << 16  # distances at a time: half a megabyte
 _PARALLEL_ROWS = 2000
@@ -32,15 +32,15 @@ def pair_histograms(
     even = bool(np.all(omega == starts))  # one weight per group: count first, weigh once
 
     def task(g: int) -> FloatArray:
-        return _one_group(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
+        return _group_histograms(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
 
-    upper = np.array(list(in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
+    upper = np.array(list(map_in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
     if even:
         upper *= np.outer(omega[bounds[:-1]], omega[bounds[:-1]])[:, :, None]
     return np.asarray(upper + upper.transpose(1, 0, 2))
 
 
-def _one_group(
+def _group_histograms(
     rows: FloatArray,
     omega: FloatArray,
     groups: npt.NDArray[np.intp],
@@ -85,9 +85,9 @@ class PairPlaces:
     def histograms(self, groups: npt.NDArray[np.intp], classes: npt.NDArray[np.intp]) -> FloatArray:
         """Number of pairs by class and distance, (C, bins); ``classes`` (G, G) tells the class of two groups."""
         n_classes = int(classes.max()) + 1
-        both = (groups * len(classes)).astype(np.int32)[self.i]
-        both += groups.astype(np.int32)[self.j]
-        place = (classes.ravel() * self.count).astype(np.int32)[both]
+        group_pair = (groups * len(classes)).astype(np.int32)[self.i]
+        group_pair += groups.astype(np.int32)[self.j]
+        place = (classes.ravel() * self.count).astype(np.int32)[group_pair]
         place += self.node
         return np.bincount(place, minlength=n_classes * self.count).reshape(n_classes, -1).astype(np.float64)
 
@@ -116,18 +116,20 @@ def radial_sums(
     step = max(1, _TILE // len(rows))
     for start in range(0, len(points), step):
         tiles = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
-        for found, tile in zip(sums, tiles, strict=True):
-            found[start : start + step] = tile @ weights
+        for values, tile in zip(sums, tiles, strict=True):
+            values[start : start + step] = tile @ weights
     return sums
 
 
 def kernel_matrix(points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool) -> FloatArray:
     """A single kernel between points and rows, (k, N), in tiles."""
-    found = np.empty((len(points), len(rows)))
+    matrix = np.empty((len(points), len(rows)))
     step = max(1, _TILE // len(rows))
     for start in range(0, len(points), step):
-        found[start : start + step] = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)[0]
-    return found
+        matrix[start : start + step] = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)[
+            0
+        ]
+    return matrix
 
 
 def kernel_block(

@@ -1,4 +1,7 @@
-"""Difference of two kernel density estimates: the paper's two-step rival (2.1), its L2 distance in closed form."""
+"""Difference of two kernel density estimates: the paper's two-step rival (2.1), its L2 distance in closed form.
+
+The choice of a width by likelihood is here too, for those who need a density alone.
+"""
 
 from typing import Any, Self
 
@@ -69,7 +72,7 @@ class KDEDifference(BaseEstimator):
             for sample, groups in ((data.x, data.folds.groups_x.all()), (data.y, data.folds.groups_y.all()))
         )
         self.prepared_ = data
-        self._given = len(sigmas) == 1
+        self._is_sigma_given = len(sigmas) == 1
         self.sigma_ = tuple(sigma * data.scaling.sigma_unit for sigma in self._inner)
         self.solver_ = "kde"
         self.samples_ = (pair.x[:], pair.y[:])
@@ -130,10 +133,10 @@ class KDEDifference(BaseEstimator):
             lam=None,
             solver="kde",
             n_centers=None,
-            n_x=len(data.given.x),
-            n_y=len(data.given.y),
+            n_x=len(data.checked.x),
+            n_y=len(data.checked.y),
             seed=self.seed_,
-            tuning="sigma given" if self._given else f"{data.n_folds}-fold likelihood cross-validation",
+            tuning="sigma given" if self._is_sigma_given else f"{data.n_folds}-fold likelihood cross-validation",
             warnings=tuple(notes),
         )
 
@@ -149,9 +152,9 @@ def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
 
 def overlap(a: WeightedSample, b: WeightedSample, sigma: float) -> tuple[float, float]:
     """The integral of the product of two estimates whose squared widths add to sigma^2: value and log factor."""
-    of_a, of_b = a.rows[:], b.rows[:]
-    values = evaluate(of_a, of_b, b.omega, sigma, direct=_direct(of_a, of_b, sigma))
-    return float(a.omega @ values), -log_peak(sigma, of_a.shape[1])
+    rows_a, rows_b = a.rows[:], b.rows[:]
+    values = evaluate(rows_a, rows_b, b.omega, sigma, direct=_direct(rows_a, rows_b, sigma))
+    return float(a.omega @ values), -log_peak(sigma, rows_a.shape[1])
 
 
 def likelihood_width(
@@ -173,8 +176,8 @@ def likelihood_width(
     return float(sigmas[np.argmax(scores)])
 
 
-def dealt_width(sample: WeightedSample, seed: int, folds: int, sigmas: FloatArray) -> float:
-    """The same with folds dealt by the rows' positions, no more of them than rows."""
+def cross_validated_width(sample: WeightedSample, seed: int, folds: int, sigmas: FloatArray) -> float:
+    """The width by `likelihood_width` with folds assigned by the rows' positions, no more of them than rows."""
     folds = min(folds, len(sample.rows))
     return likelihood_width(sample, selection.assign_groups(seed, len(sample.rows), folds).all(), np.eye(folds), sigmas)
 
@@ -183,7 +186,7 @@ class GaussianOverlap:
     """The integral of the product of two Gaussians around two rows: the kernel of a density estimate's L2 distance."""
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
-        """(k, l), times the scale; ``lam`` means nothing here."""
+        """The integral for each two of two sets of rows, (k, l), times the scale; ``lam`` means nothing here."""
         return kernel.gaussian(a, b, float(np.sqrt(2.0)) * sigma)
 
     def __init__(self, d: int) -> None:

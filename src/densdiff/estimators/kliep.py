@@ -1,4 +1,7 @@
-"""KLIEP: the density ratio p/q by maximum likelihood, and the KL divergence (Sugiyama et al. 2008), a rival of LSDD."""
+"""KLIEP: the density ratio p/q by maximum likelihood, and the KL divergence (Sugiyama et al. 2008), a rival of LSDD.
+
+The likelihood is maximized in `core.density_ratio`.
+"""
 
 from typing import Any, Self
 
@@ -145,7 +148,7 @@ def _fold_scores(data: Prepared, chosen: selection.IntArray, sigmas: FloatArray)
     train, held = (omega[:, None] * side for side in (~out, out))
     rows_x = train / train.sum(axis=0), held / held.sum(axis=0)
     scores = np.empty((len(sigmas), data.n_folds))
-    for level, psi in enumerate(density_ratio.ladder(kernel.squared_distances(rows, centers, direct), sigmas)):
+    for level, psi in enumerate(density_ratio.feature_ladder(kernel.squared_distances(rows, centers, direct), sigmas)):
         means_y = selection.split_means(sums[level], mass, members)  # two (b, folds)
         scores[level] = density_ratio.hold_out_scores(psi, rows_x, means_y, ~out[chosen])
     return scores
@@ -156,6 +159,6 @@ def _last_fit(data: Prepared, chosen: selection.IntArray, sigma: float) -> tuple
     centers, direct, one = data.x.rows[chosen], _direct(data, sigma), np.array([sigma])
     one_group = np.zeros(len(data.y.rows), dtype=np.intp)
     means = group_sums(data.y.rows[:], data.y.omega, one_group, centers, one, direct=direct)[0, 0]  # (b,)
-    psi = next(density_ratio.ladder(kernel.squared_distances(data.x.rows[:], centers, direct), one))  # (n, b)
+    psi = next(density_ratio.feature_ladder(kernel.squared_distances(data.x.rows[:], centers, direct), one))  # (n, b)
     alpha, gap = density_ratio.maximize(psi, data.x.omega, means)
     return alpha, float(data.x.omega @ density_ratio.log_ratios(psi, alpha)), gap

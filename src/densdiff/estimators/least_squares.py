@@ -1,4 +1,7 @@
-"""The paper's weighted regularized least-squares classifier with a Gaussian kernel (4.2.1)."""
+"""The paper's weighted regularized least-squares classifier with a Gaussian kernel (4.2.1).
+
+The least squares themselves are in `core.class_scores`.
+"""
 
 from typing import Any, Self
 
@@ -77,7 +80,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         inner = np.sort(_WIDTHS * kernel.median_distance(rows) if sigmas is None else sigmas / unit)[::-1]
         lams = _LAMS if lams is None else lams
         targets = np.eye(len(data.classes))[data.codes]
-        level, i = _best(
+        level, i = _choose_model(
             rows, targets, weights, inner, lams, stratified_folds(data.codes, self.seed_, min(folds, len(data.codes)))
         )
         self._rows, self._sigma = rows, float(inner[level])
@@ -90,14 +93,14 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
 
     @on_one_thread
     def _scores(self, X: Any) -> FloatArray:
-        """(m, K)."""
+        """Score of each class at each row of X, (m, K)."""
         if not hasattr(self, "classes_"):
             raise NotFittedError("this LeastSquaresClassifier is not fitted yet; call fit(X, y) first")
         rows = self._scaling.apply(check_points(X, self.feature_names_))
-        found = np.empty((len(rows), len(self.classes_)))
+        scores = np.empty((len(rows), len(self.classes_)))
         for block in row_slices(rows, len(self._rows)):
-            found[block] = self._ridge.scores(kernel.gaussian(rows[block], self._rows, self._sigma))[0]
-        return found
+            scores[block] = self._ridge.scores(kernel.gaussian(rows[block], self._rows, self._sigma))[0]
+        return scores
 
     def decision_function(self, X: Any) -> FloatArray:
         """Scores of the classes, (m, K); for two classes the second less the first, (m,)."""
@@ -115,7 +118,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[scores.argmax(axis=1)])
 
 
-def _best(
+def _choose_model(
     rows: FloatArray,
     targets: FloatArray,
     weights: FloatArray,

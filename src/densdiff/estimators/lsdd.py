@@ -1,4 +1,7 @@
-"""LSDD: the least-squares density-difference estimator, f = p - q fitted in one step (paper 2.2)."""
+"""LSDD: the least-squares density-difference estimator, f = p - q fitted in one step (paper 2.2).
+
+The class checks parameters and stores what was learned; solvers and their choice are in `solvers`.
+"""
 
 from functools import partial
 from typing import Any, Self
@@ -120,7 +123,7 @@ class LSDD(BaseEstimator):
         return self.fit_pair(check_pair(X, Y, weights_x, weights_y, prefetch=prefetch), seed)
 
     def fit_pair(self, pair: Pair, seed: int | None = None) -> Self:
-        """The same from samples that were checked before; ``seed`` in place of ``random_state`` if it was drawn."""
+        """Estimate p - q from samples that were checked before; ``seed`` replaces ``random_state`` if it was drawn."""
         settings = self.settings()
         random_state = self.random_state if seed is None else seed
         data = prepare(pair, standardize=self.standardize, folds=self.folds, random_state=random_state)
@@ -148,7 +151,7 @@ class LSDD(BaseEstimator):
         return Settings(sigmas, lams, self.solver, self.n_centers, self.centers, self.standardize)
 
     def _store(self, fit: Fit) -> None:
-        """Learned attributes, in the user's units; nothing before all has succeeded, so that a refusal changes none."""
+        """Store learned attributes in the user's units; only once all has succeeded, so that a refusal changes none."""
         data, choice = fit.data, fit.choice
         unit = data.scaling.sigma_unit
         mean = choice.fold_scores.mean(axis=1)
@@ -158,7 +161,7 @@ class LSDD(BaseEstimator):
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self.fit_ = fit
-        self.solver_ = fit.built.name
+        self.solver_ = fit.named_solver.name
         self.sigma_ = float(choice.sigmas[choice.chosen] * unit)
         self.lam_ = float(choice.lams[choice.chosen])
         self.cv_results_ = {
@@ -169,12 +172,12 @@ class LSDD(BaseEstimator):
             "fold_scores": from_log(choice.fold_scores, log_factor),
             "rank": np.argsort(order) + 1,
         }
-        self.samples_ = (data.given.x.spaced(_SHOWN), data.given.y.spaced(_SHOWN))
+        self.samples_ = (data.checked.x.spaced(_SHOWN), data.checked.y.spaced(_SHOWN))
         self.feature_names_ = data.pair.names
         self.n_features_in_ = len(data.pair.names)
         self.seed_ = data.seed
-        if fit.built.centers is not None:
-            self.centers_ = fit.built.centers
+        if fit.named_solver.centers is not None:
+            self.centers_ = fit.named_solver.centers
         if isinstance(fit.solver, CentersSolver):
             self.theta_ = from_log(fit.solver.coefficients(DIFFERENCE, choice.model), fit.log_factor)
 
@@ -202,7 +205,7 @@ class LSDD(BaseEstimator):
     def densities(self, points: Any) -> tuple[FloatArray, FloatArray]:
         """p and q at the points, (k,) each, with a smoothing of their own: their difference is not quite `predict`."""
         fit = self._fitted()
-        return fit.at_density(fit.data.scaling.apply(self._checked_points(fit, points)))
+        return fit.density_values(fit.data.scaling.apply(self._checked_points(fit, points)))
 
     @on_one_thread
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
@@ -226,22 +229,24 @@ class LSDD(BaseEstimator):
         """The squared L2 distance of p and q with an interval, and all estimates of the paper."""
         fit = self._fitted()
         level = parameters.fraction(level, "level")
-        found = fit_distance(fit, level)
+        distance = fit_distance(fit, level)
         notes = self._notes(fit)
-        log_squared = float(np.log(found.value) + found.log_factor) if found.value > 0 else None
-        if saturates(found.value, found.log_factor):
+        log_squared = float(np.log(distance.value) + distance.log_factor) if distance.value > 0 else None
+        if saturates(distance.value, distance.log_factor):
             notes.append(
                 f"the squared distance is out of the range of doubles (its logarithm is {log_squared:.6g}): squared "
                 "saturates, read log_squared or normalized"
             )
             messages.warn(notes[-1])
-        squared, error, low, high = from_log([found.value, found.error, *found.ends], found.log_factor).tolist()
+        squared, error, low, high = from_log(
+            [distance.value, distance.error, *distance.ends], distance.log_factor
+        ).tolist()
         return DistanceResult(
             squared=squared,
-            normalized=found.normalized,
+            normalized=distance.normalized,
             standard_error=error,
             interval=(low, high),
-            normalized_interval=found.normalized_ends,
+            normalized_interval=distance.normalized_ends,
             level=level,
             estimates=raw_estimates(fit),
             log_squared=log_squared,
@@ -253,9 +258,9 @@ class LSDD(BaseEstimator):
             "sigma": self.sigma_,
             "lam": self.lam_,
             "solver": self.solver_,
-            "n_centers": None if fit.built.centers is None else len(fit.built.centers),
-            "n_x": len(fit.data.given.x),
-            "n_y": len(fit.data.given.y),
+            "n_centers": None if fit.named_solver.centers is None else len(fit.named_solver.centers),
+            "n_x": len(fit.data.checked.x),
+            "n_y": len(fit.data.checked.y),
             "seed": self.seed_,
             "tuning": _tuning(fit),
             "warnings": tuple(notes),
@@ -270,8 +275,8 @@ class LSDD(BaseEstimator):
 
 def _solver_notes(fit: Fit) -> list[str]:
     """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
-    centers, asked = fit.built.centers, fit.settings
-    if asked.solver != "auto" or asked.centers is not None or centers is None or len(fit.data.levels):
+    centers, settings = fit.named_solver.centers, fit.settings
+    if settings.solver != "auto" or settings.centers is not None or centers is None or len(fit.data.levels):
         return []
     rows, d = sum(fit.data.sizes), fit.data.x.rows.shape[1]
     return [
@@ -282,7 +287,9 @@ def _solver_notes(fit: Fit) -> list[str]:
 
 def _tuning(fit: Fit) -> str:
     folds, choice = fit.data.n_folds, fit.choice
-    models, used = len(choice.sigmas), len(choice.averaged)
-    how = f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {used} averaged"
+    models, used = len(choice.sigmas), len(choice.averaged_models)
+    searched = (
+        f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {used} averaged"
+    )
     smoothed = "" if fit.categories is None else f", categories smoothed by {fit.categories.smoothing:g}"
-    return ("sigma and lam given" if models == 1 else how) + smoothed
+    return ("sigma and lam given" if models == 1 else searched) + smoothed

@@ -1,4 +1,7 @@
-"""Results of fitted models: a distance with its interval, and a band of the difference."""
+"""Results of fitted models: a distance with its interval, and a band of the difference.
+
+The part that every result has is in `densdiff.results`.
+"""
 
 from dataclasses import dataclass
 

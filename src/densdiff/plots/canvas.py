@@ -1,4 +1,7 @@
-"""The canvas of every picture: a figure without pyplot, colours, column names as plain text, the range to draw."""
+"""The canvas of every picture: a figure without pyplot, colours, column names as plain text, the range to draw.
+
+What is drawn on it is in the modules named after the results.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,7 @@ def drawn_range(values: FloatArray) -> tuple[float, float]:
     q05, q95 = np.quantile(values, [0.05, 0.95])
     if q95 > q05:
         low, high = max(low, q05 - 5 * (q95 - q05)), min(high, q95 + 5 * (q95 - q05))
-        kept = values[(values >= low) & (values <= high)]
-        low, high = kept.min(), kept.max()
+        central = values[(values >= low) & (values <= high)]
+        low, high = central.min(), central.max()
     pad = 0.08 * (high - low) or 0.5 * abs(high) or 0.5
     return float(low - pad), float(high + pad)

@@ -1,4 +1,7 @@
-"""A series with the changes found in it, above its score."""
+"""A series with the changes found in it, above its score.
+
+The page with the same series is in `report.changes`, which draws without matplotlib.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _YEAR = 365.2425  # days
 _DAYS = (5, 160)  # between so many days matplotlib's ticks are days
 
 
-class Scored(Protocol):
+class ScoredSeries(Protocol):
     """What the picture reads: `ChangesResult` has it."""
 
     @property
@@ -57,7 +60,7 @@ class _Clock(NamedTuple):
     zone: datetime.tzinfo | None = None
 
 
-def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
+def plot_changes(result: ScoredSeries, *, axes: Any = None) -> npt.NDArray[Any]:
     """Draw the series with its changes, and below it the score with the threshold.
 
     Parameters
@@ -79,7 +82,7 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     'score'
     """
     above, below = (
-        new_figure(8.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 2)) if axes is None else _given_pair(axes)
+        new_figure(8.0, 4.6).subplots(2, 1, sharex=True, height_ratios=(3, 2)) if axes is None else _check_axes(axes)
     )
     clock = _clock(result.times, len(result.series))
     at = clock.at
@@ -105,7 +108,7 @@ def plot_changes(result: Scored, *, axes: Any = None) -> npt.NDArray[Any]:
     return np.array([above, below])
 
 
-def _draw_series(ax: Axes, at: FloatArray, result: Scored) -> None:
+def _draw_series(ax: Axes, at: FloatArray, result: ScoredSeries) -> None:
     """One column as it is, several one above the other, each scaled to its own range and named beside it."""
     total = result.series.shape[1]
     if total == 1:
@@ -194,7 +197,7 @@ def _set_ticks(ax: Axes, clock: _Clock) -> None:
     ax.set_xlim(low - pad, high + pad)
 
 
-def _given_pair(axes: Any) -> Any:
+def _check_axes(axes: Any) -> Any:
     if not hasattr(axes, "__len__") or len(axes) != 2:
         raise InputError("axes must be two matplotlib Axes, for the series and for the score", argument="axes")
     return axes

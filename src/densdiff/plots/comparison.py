@@ -1,4 +1,7 @@
-"""The columns of a comparison, ranked."""
+"""The columns of a comparison, ranked.
+
+Single columns are drawn by the page of the comparison, in `report`.
+"""
 
 from typing import Any
 
@@ -26,8 +29,8 @@ def plot_comparison(result: Any, ax: Any = None) -> Any:
     --------
     >>> import densdiff as dd
     >>> tables = dd.datasets.mixed_tables(200, random_state=0)
-    >>> found = dd.compare(tables.a, tables.b, n_permutations=99, random_state=0)
-    >>> ax = dd.plots.plot_comparison(found)
+    >>> result = dd.compare(tables.a, tables.b, n_permutations=99, random_state=0)
+    >>> ax = dd.plots.plot_comparison(result)
     """
     if not hasattr(result, "columns") or not hasattr(result, "distance"):
         raise InputError(f"plot_comparison draws what compare returns; got {type(result).__name__}", argument="result")

@@ -1,4 +1,7 @@
-"""The density difference as a curve or a map."""
+"""The density difference as a curve or a map, with the two samples.
+
+The difference and its band come from the fitted model.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +86,7 @@ def plot_difference(
     if d > 2:
         raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
     parameters.fraction(level, "level")
-    rows = None if points is None else _rows(points, model.feature_names_)
+    rows = None if points is None else _check_rows(points, model.feature_names_)
     ax = new_axes() if ax is None else ax
     if d == 1:
         _draw_curve(ax, model, rows, level)
@@ -94,27 +97,27 @@ def plot_difference(
 
 
 def _title(result: Any) -> str:
-    parts = []
+    texts = []
     for name, value, field in (
         ("squared L2 distance", result.squared, "interval"),
         ("normalized", result.normalized, "normalized_interval"),
     ):
         interval = getattr(result, field, None)
         limits = "" if interval is None else f" [{interval[0]:.3g}, {interval[1]:.3g}]"
-        parts.append(f"{name} {value:.3g}{limits}")
-    return ", ".join(parts)
+        texts.append(f"{name} {value:.3g}{limits}")
+    return ", ".join(texts)
 
 
 def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[FloatArray, FloatArray] | None:
     """The simultaneous band at the points, if the model has one."""
-    band = getattr(model, "confidence_band", None)
-    if band is None:
+    confidence_band = getattr(model, "confidence_band", None)
+    if confidence_band is None:
         return None
-    found = band(points, level)
-    return found.lower, found.upper
+    band = confidence_band(points, level)
+    return band.lower, band.upper
 
 
-def _rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
+def _check_rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
     rows, d = check_points(points, names), len(names)
     if len(rows) < d + 1:
         raise InputError(f"points have {len(rows)} rows; need more than {d}", argument="points")

@@ -1,4 +1,7 @@
-"""The mixture of classes beside the new sample it matches."""
+"""The mixture of classes beside the new sample it matches.
+
+Shares come from the fitted `ClassBalance`; densities here are for the eye alone.
+"""
 
 from __future__ import annotations
 
@@ -78,8 +81,8 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     if not numbers or (column is not None and names.index(column) not in numbers):
         raise InputError("plot_mixture draws a column of numbers; categories have shares and no density")
     new, priors = check_new_rows(X_new, names, [], levels), balance.predict(X_new)
-    telling = numbers[_telling(tuple(sample[:, numbers] for sample in balance.samples_))]
-    j = telling if column is None else names.index(column)
+    most_separating = numbers[_most_separating_column(tuple(sample[:, numbers] for sample in balance.samples_))]
+    j = most_separating if column is None else names.index(column)
     ax = new_axes() if ax is None else ax
     classes, rows = [sample[:, j] for sample in balance.samples_], new[:, j]
     low, high = drawn_range(np.concatenate([*classes, rows]))
@@ -102,7 +105,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     return ax
 
 
-def _telling(samples: tuple[FloatArray, ...]) -> int:
+def _most_separating_column(samples: tuple[FloatArray, ...]) -> int:
     """The column with the largest variance between over variance within classes."""
     means = np.array([sample.mean(axis=0) for sample in samples])
     within = np.mean([sample.var(axis=0) for sample in samples], axis=0)

@@ -1,4 +1,7 @@
-"""The score of a stream over time, with its alarms."""
+"""The score of a stream over time, with its alarms.
+
+Steps are made by `ChangeMonitor`; nothing is scored here.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,8 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     from matplotlib.ticker import MaxNLocator
 
     rows = at[alarm]
-    said = f"alarm on {len(rows)} row{'s' * (len(rows) > 1)}, first on row {rows[0]}" if len(rows) else "no alarm"
-    said = said if np.isfinite(score).any() else "no score yet: the window is not full"
+    title = f"alarm on {len(rows)} row{'s' * (len(rows) > 1)}, first on row {rows[0]}" if len(rows) else "no alarm"
+    title = title if np.isfinite(score).any() else "no score yet: the window is not full"
     first = last = at
     if len(at) > MOST_POINTS:  # thousands of rows fall on one dot: the lowest and the highest score of each run of them
         starts = np.arange(0, len(at), -(-len(at) // (MOST_POINTS // 2)))
@@ -73,8 +76,8 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     begin = first[alarm & ~np.append(False, alarm[:-1])] - 0.5
     width = last[alarm & ~np.append(alarm[1:], False)] + 0.5 - begin
     if len(begin):  # with an edge, so that one row among thousands is seen
-        whole: Any = {"transform": ax.get_xaxis_transform(), "color": MORE_X, "alpha": 0.25, "lw": 0.8}
-        ax.broken_barh(list(zip(begin, width, strict=True)), (0, 1), label="alarm", **whole)
+        style: Any = {"transform": ax.get_xaxis_transform(), "color": MORE_X, "alpha": 0.25, "lw": 0.8}
+        ax.broken_barh(list(zip(begin, width, strict=True)), (0, 1), label="alarm", **style)
     ax.plot(at, score, color="black", lw=0.9, marker="." if len(at) <= FEW_POINTS else "")
     ax.plot(at, threshold, color=MORE_Y, lw=1.2, ls="--", label="threshold")
     ax.set_xlim(at[0] - 0.5, at[-1] + 0.5)
@@ -82,7 +85,7 @@ def plot_monitor(steps: Sequence[Step], *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(bottom=0)
     ax.set_xlabel("row of the stream")
     ax.set_ylabel("score")
-    ax.set_title(said, loc="left", size="medium")
+    ax.set_title(title, loc="left", size="medium")
     legend_above(ax, ax)
     return ax
 

@@ -1,4 +1,7 @@
-"""The null distribution of a test."""
+"""The null distribution of a test, with the observed statistic.
+
+Both are read from the result of the test.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The page of a class balance."""
+"""The page of a class balance: its answer, its tables and its facts.
+
+Pictures are drawn in `figures`, the frame of the page is in `page`.
+"""
 
 from __future__ import annotations
 
@@ -38,9 +41,9 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
     >>> import densdiff as dd
     >>> from densdiff.report import write_balance
     >>> X, y = np.random.default_rng(0).normal([[0.0], [2.0]] * 30), ["a", "b"] * 30
-    >>> found = dd.ClassBalance(random_state=0).fit(X, y).estimate(X[10:50])
+    >>> result = dd.ClassBalance(random_state=0).fit(X, y).estimate(X[10:50])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_balance(Path(folder, "report.html"), found).name
+    ...     write_balance(Path(folder, "report.html"), result).name
     'report.html'
     """
     labels = [messages.bare(str(label)) for label in result.classes]
@@ -54,7 +57,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
         for c in range(len(labels))
     ]
     order = np.argsort(-result.priors, kind="stable").tolist()
-    parts = [
+    shares = [
         f"{rows[c]['label']} {rows[c]['share']}" + (f" ({rows[c]['between']})" if rows[c]["between"] else "")
         for c in order[:_LISTED]
     ]
@@ -64,7 +67,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
         "balance.html",
         result.to_dict(),
         title=title or "Class balance of new rows",
-        answer=f"Of {result.n_y} new rows: {', '.join(parts)}{more}.",
+        answer=f"Of {result.n_y} new rows: {', '.join(shares)}{more}.",
         level=f"{100 * result.level:g} %",
         drawn=figures.share_intervals(labels, result.priors, result.intervals),
         mixture=None if result.profile is None else figures.mixture(labels, result.profile),

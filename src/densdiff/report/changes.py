@@ -1,4 +1,7 @@
-"""The page of the changes in a series."""
+"""The page of the changes in a series: its answer, its regimes, and a time axis without matplotlib.
+
+Pictures are drawn in `figures`, the frame of the page is in `page`.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,8 @@ _SHOWN = {"h": "m", "M": "D", "Y": "D"}  # units whose ticks need finer ones to 
 
 
 class _Clock(NamedTuple):
+    """Times as numbers, ticks with their labels, and the name of the axis."""
+
     at: FloatArray  # (T,) where samples stand on the axis
     axis: tuple[list[float], list[str]]
     name: str
@@ -67,9 +72,9 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
     >>> import densdiff as dd
     >>> from densdiff.report import write_changes
     >>> data = dd.datasets.piecewise_series([120], size=2.0, length=240, random_state=0)
-    >>> found = dd.detect_changes(data.series, random_state=0)
+    >>> result = dd.detect_changes(data.series, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_changes(Path(folder, "report.html"), found).name
+    ...     write_changes(Path(folder, "report.html"), result).name
     'report.html'
     """
     clock, total = _clock(result.times, len(result.series)), result.series.shape[1]
@@ -111,12 +116,12 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
 
 
 def _answer(result: Any) -> str:
-    found = list(zip(result.changes.tolist(), result.pvalues.tolist(), strict=True))
-    if not found:
+    changes = list(zip(result.changes.tolist(), result.pvalues.tolist(), strict=True))
+    if not changes:
         return f"No change found in {result.n_x} samples."
-    texts = [f"{_when(result, change)} ({p_is(p)})" for change, p in found[:_LISTED]]
-    more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    return f"{len(found)} change{'s' * (len(found) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
+    texts = [f"{_when(result, change)} ({p_is(p)})" for change, p in changes[:_LISTED]]
+    more = f" and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
+    return f"{len(changes)} change{'s' * (len(changes) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
 
 
 def _when(result: Any, change: int) -> str:
@@ -139,7 +144,7 @@ def _regimes(result: Any) -> list[dict[str, Any]]:
 
 
 def _means(rows: FloatArray) -> list[float]:
-    """Of each column; a sum of very large numbers would be infinite."""
+    """Mean of each column; divided before it is summed, as a sum of very large numbers would be infinite."""
     return [float(mean) for mean in (rows / len(rows)).sum(axis=0)]
 
 
@@ -164,7 +169,7 @@ def _numbers(at: FloatArray, name: str) -> _Clock:
 def _durations(times: Any) -> _Clock:
     seconds = _seconds(times)
     span = float(seconds[-1] - seconds[0])
-    unit, size = next((each for each in _UNITS if span >= 2 * each[1]), _UNITS[-1])
+    unit, size = next(((unit, size) for unit, size in _UNITS if span >= 2 * size), _UNITS[-1])
     return _numbers(seconds / size, f"time ({unit})")
 
 
@@ -174,7 +179,7 @@ def _dates(times: Any) -> _Clock:
     if times.dtype.kind == "O":
         if getattr(times[0], "tzinfo", None) is not None:
             zone = " (UTC)"
-            times = [each.astimezone(datetime.UTC).replace(tzinfo=None) for each in times]
+            times = [time.astimezone(datetime.UTC).replace(tzinfo=None) for time in times]
         times = np.array(times, dtype="M8[us]")
     if np.datetime_data(times.dtype)[0] in ("Y", "M"):  # of which no duration is made
         times = times.astype("M8[D]")

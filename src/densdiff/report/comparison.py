@@ -1,4 +1,7 @@
-"""The page of a comparison of two tables."""
+"""The page of a comparison of two tables: which columns get a card, and the facts below.
+
+Pictures are drawn in `figures`, the frame of the page is in `page`.
+"""
 
 from __future__ import annotations
 
@@ -47,9 +50,9 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
     >>> import densdiff as dd
     >>> from densdiff.report import write_comparison
     >>> tables = dd.datasets.mixed_tables(100, random_state=0)
-    >>> found = dd.compare(tables.a, tables.b, columns=["age", "plan"], n_permutations=99, random_state=0)
+    >>> result = dd.compare(tables.a, tables.b, columns=["age", "plan"], n_permutations=99, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_comparison(Path(folder, "report.html"), found).name
+    ...     write_comparison(Path(folder, "report.html"), result).name
     'report.html'
     """
     distance = result.distance
@@ -84,8 +87,8 @@ def _card(column: Any) -> _Card:
     if isinstance(profile, Curve):
         density, difference = (draw(column.name, profile) for draw in (figures.densities, figures.difference))
         return _Card(column, (("density", density), ("difference", difference)))
-    rest = [1.0 - float(of.sum()) for of in (profile.a, profile.b)]
-    note = f"Other levels: {percent(rest[0])} of A, {percent(rest[1])} of B." if max(rest) > _OTHERS else ""
+    others = [1.0 - float(shares.sum()) for shares in (profile.a, profile.b)]
+    note = f"Other levels: {percent(others[0])} of A, {percent(others[1])} of B." if max(others) > _OTHERS else ""
     return _Card(column, (("shares", figures.share_bars(column.name, profile)),), note)
 
 

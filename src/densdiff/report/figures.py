@@ -1,4 +1,7 @@
-"""The pictures of a report, from attributes of results."""
+"""The pictures of a report, from attributes of results.
+
+Elements, axes and paths are made in `svg`; which pictures a page shows is decided by the page.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,18 @@ import numpy.typing as npt
 
 from densdiff import messages
 from densdiff.report.page import percent
-from densdiff.report.svg import FloatArray, Panel, Svg, cut, element, joined, picture, tick_labels, ticks, words
+from densdiff.report.svg import (
+    FloatArray,
+    Panel,
+    Svg,
+    cut,
+    element,
+    path_through,
+    picture,
+    text_element,
+    tick_labels,
+    ticks,
+)
 from densdiff.results import EFFECTS as ENDS
 from densdiff.results import Curve, Map, Mixture, Shares
 
@@ -30,53 +44,53 @@ def effect_scale(value: float, interval: tuple[float, float] | None) -> Svg:
     """A distance with its interval on the scale from 0 to 1, with the words for its parts."""
     panel = Panel((0.0, 1.0), (0.0, 1.0), 26.0, 20.0, _HALF - 10.0, 46.0)
     ends = [*(limit for limit, _ in EFFECTS), 1.0]
-    parts = []
+    elements = []
     for k, (start, end) in enumerate(pairwise(ends)):
         left, right = (float(panel.across(_root(limit))) for limit in (start, end))
         here = start <= value < end or (end == 1.0 and value >= start)
         box = {"x": left, "y": panel.top, "width": right - left, "height": panel.bottom - panel.top}
-        parts.append(element("rect", **box, class_=f"zone{k % 2}{' here' * here}"))
+        elements.append(element("rect", **box, class_=f"zone{k % 2}{' here' * here}"))
         # the first word is wider than its part
         at, side = (left + (right - left) / 2, "mid") if start else (right - 2.0, "end")
-        parts.append(words("text", EFFECTS[k][1], x=at, y=12.0, class_=f"{side} small{' strong' * here}"))
-    parts.append(panel.below([_root(end) for end in ends], [f"{end:g}" for end in ends]))
-    parts.append(_mark(panel, value, interval, "mark strong"))
+        elements.append(text_element("text", EFFECTS[k][1], x=at, y=12.0, class_=f"{side} small{' strong' * here}"))
+    elements.append(panel.below([_root(end) for end in ends], [f"{end:g}" for end in ends]))
+    elements.append(_mark(panel, value, interval, "mark strong"))
     limits = "" if interval is None else f", between {interval[0]:.3g} and {interval[1]:.3g}"
     title = f"Distance {value:.3g} on a scale from 0, equal, to 1, no overlap{limits}"
-    return picture(title, _HALF, 68.0, *parts, kind="scale")
+    return picture(title, _HALF, 68.0, *elements, kind="scale")
 
 
 def rank_mark(name: str, value: float, interval: tuple[float, float], differs: bool) -> Svg:
-    """The same for a column, small."""
+    """The distance of one column with its interval on a small scale from 0 to 1."""
     panel = Panel((0.0, 1.0), (0.0, 1.0), 6.0, 2.0, 194.0, 20.0)
-    parts = [panel.upright(_root(limit), "grid") for limit in (*(limit for limit, _ in EFFECTS), 1.0)]
+    elements = [panel.upright(_root(limit), "grid") for limit in (*(limit for limit, _ in EFFECTS), 1.0)]
     title = f"{messages.bare(name)}: {value:.3g}, between {interval[0]:.3g} and {interval[1]:.3g}"
     kind = "mark strong" if differs else "mark"
-    return picture(title, 200.0, 22.0, *parts, _mark(panel, value, interval, kind), kind="rank")
+    return picture(title, 200.0, 22.0, *elements, _mark(panel, value, interval, kind), kind="rank")
 
 
 def _mark(panel: Panel, value: float, interval: tuple[float, float] | None, kind: str) -> Svg:
     """A dot, and its interval as a line."""
-    down, parts = float(panel.down(0.5)), []
+    down, elements = float(panel.down(0.5)), []
     if interval is not None:
         x = panel.across(np.array([_root(end) for end in interval]))
-        parts.append(element("path", d=joined(x, np.array([down, down])), class_="span"))
-    parts.append(element("circle", cx=float(panel.across(_root(value))), cy=down, r=4.5, class_="dot"))
-    return element("g", *parts, class_=kind)
+        elements.append(element("path", d=path_through(x, np.array([down, down])), class_="span"))
+    elements.append(element("circle", cx=float(panel.across(_root(value))), cy=down, r=4.5, class_="dot"))
+    return element("g", *elements, class_=kind)
 
 
 def densities(name: str, curve: Curve) -> Svg:
     """Both densities of a column of numbers."""
     top = float(max(np.nanmax(curve.a), np.nanmax(curve.b), 0.0)) or 1.0
     panel = _panel(curve.points, (0.0, 1.08 * top))
-    parts = [
+    elements = [
         _y_axis(panel),
         panel.area(curve.points, np.zeros_like(curve.a), np.maximum(curve.a, 0.0), "in-a area"),
         panel.line(curve.points, np.maximum(curve.a, 0.0), "in-a line"),
         panel.line(curve.points, np.maximum(curve.b, 0.0), "in-b line thick"),
         _x_axis(panel),
     ]
-    return picture(f"Densities of {messages.bare(name)} in A and in B", _HALF, 190.0, *parts)
+    return picture(f"Densities of {messages.bare(name)} in A and in B", _HALF, 190.0, *elements)
 
 
 def difference(name: str, curve: Curve) -> Svg:
@@ -85,14 +99,14 @@ def difference(name: str, curve: Curve) -> Svg:
     panel = _panel(curve.points, (-reach, reach))
     zero = np.zeros_like(curve.difference)
     sure = (curve.lower > 0) | (curve.upper < 0)
-    parts = [_y_axis(panel), panel.area(curve.points, curve.lower, curve.upper, "band")]
+    elements = [_y_axis(panel), panel.area(curve.points, curve.lower, curve.upper, "band")]
     for kind, sign in (("in-b", 1), ("in-a", -1)):
         height = np.where(sure & (sign * curve.difference > 0), curve.difference, zero)
         if height.any():
-            parts.append(panel.area(curve.points, zero, height, f"{kind} solid"))
-    parts += [panel.level(0.0, "axis"), panel.line(curve.points, curve.difference, "line"), _x_axis(panel)]
+            elements.append(panel.area(curve.points, zero, height, f"{kind} solid"))
+    elements += [panel.level(0.0, "axis"), panel.line(curve.points, curve.difference, "line"), _x_axis(panel)]
     title = f"Density of {messages.bare(name)} in B minus density in A, with a band for all points at once"
-    return picture(title, _HALF, 190.0, *parts)
+    return picture(title, _HALF, 190.0, *elements)
 
 
 def _panel(points: FloatArray, y: tuple[float, float]) -> Panel:
@@ -113,17 +127,19 @@ def share_bars(name: str, shares: Shares) -> Svg:
     """The shares of each level in A and in B, one bar under the other."""
     top = float(max(shares.a.max(), shares.b.max(), 1e-9))
     panel = Panel((0.0, top), (0.0, 1.0), 110.0, 0.0, _HALF - 54.0, 1.0)
-    parts, down = [], 4.0
-    for level, of_a, of_b in zip(shares.levels, shares.a.tolist(), shares.b.tolist(), strict=True):
+    elements, down = [], 4.0
+    for level, share_a, share_b in zip(shares.levels, shares.a.tolist(), shares.b.tolist(), strict=True):
         label = cut(messages.bare(level), _NAME)
-        parts.append(words("text", label, x=panel.left - 8.0, y=down + 18.0, class_="end name"))
-        for k, (kind, share) in enumerate((("in-a", of_a), ("in-b", of_b))):
+        elements.append(text_element("text", label, x=panel.left - 8.0, y=down + 18.0, class_="end name"))
+        for k, (kind, share) in enumerate((("in-a", share_a), ("in-b", share_b))):
             y, width = down + 14.0 * k, float(panel.across(share)) - panel.left
-            parts.append(element("rect", x=panel.left, y=y, width=width, height=12.0, class_=f"{kind} solid"))
-            parts.append(words("text", percent(share), x=panel.left + width + 5.0, y=y + 10.0, class_="small"))
+            elements.append(element("rect", x=panel.left, y=y, width=width, height=12.0, class_=f"{kind} solid"))
+            elements.append(
+                text_element("text", percent(share), x=panel.left + width + 5.0, y=y + 10.0, class_="small")
+            )
         down += 36.0
     axis = element("path", d=f"M{panel.left:.0f} 0V{down - 6:.0f}", class_="axis")
-    return picture(f"Shares of the levels of {messages.bare(name)} in A and in B", _HALF, down, *parts, axis)
+    return picture(f"Shares of the levels of {messages.bare(name)} in A and in B", _HALF, down, *elements, axis)
 
 
 def difference_map(first: str, second: str, drawn: Map) -> Svg:
@@ -139,16 +155,16 @@ def difference_map(first: str, second: str, drawn: Map) -> Svg:
         beside = panel.beside([float(k) for k in range(len(y))], labels)
     else:
         beside = _y_axis(panel)
-    below = _slanted(panel, x) if isinstance(x, tuple) else _x_axis(panel)
-    parts = [beside, *_shades(panel, values), below]  # the ground hides the lines of the axis
-    parts.append(words("text", f"↑ {cut(messages.bare(second), 50)}", x=4.0, y=12.0, class_="name"))
-    parts.append(
-        words(
+    below = _slanted_labels(panel, x) if isinstance(x, tuple) else _x_axis(panel)
+    elements = [beside, *_shades(panel, values), below]  # the ground hides the lines of the axis
+    elements.append(text_element("text", f"↑ {cut(messages.bare(second), 50)}", x=4.0, y=12.0, class_="name"))
+    elements.append(
+        text_element(
             "text", f"{cut(messages.bare(first), 50)} →", x=panel.right, y=panel.bottom + foot + 14.0, class_="end name"
         )
     )
     title = f"Where {messages.bare(first)} and {messages.bare(second)} are more frequent in B, and where in A"
-    return picture(title, _HALF, panel.bottom + foot + 20.0, *parts)
+    return picture(title, _HALF, panel.bottom + foot + 20.0, *elements)
 
 
 def _range(axis: FloatArray | tuple[str, ...]) -> tuple[float, float]:
@@ -159,13 +175,13 @@ def _range(axis: FloatArray | tuple[str, ...]) -> tuple[float, float]:
     return float(axis[0] - half), float(axis[-1] + half)
 
 
-def _slanted(panel: Panel, levels: tuple[str, ...]) -> Svg:
-    parts = []
+def _slanted_labels(panel: Panel, levels: tuple[str, ...]) -> Svg:
+    elements = []
     for k, level in enumerate(levels):
         at, y = float(panel.across(float(k))), panel.bottom + 12.0
         turn = f"rotate(-40 {at:.1f} {y:.1f})"
-        parts.append(words("text", cut(messages.bare(level), 11), x=at, y=y, class_="end", transform=turn))
-    return Svg("".join(parts))
+        elements.append(text_element("text", cut(messages.bare(level), 11), x=at, y=y, class_="end", transform=turn))
+    return Svg("".join(elements))
 
 
 def _shades(panel: Panel, values: FloatArray) -> list[Svg]:
@@ -174,19 +190,19 @@ def _shades(panel: Panel, values: FloatArray) -> list[Svg]:
     x = np.linspace(panel.left, panel.right, columns + 1)
     y = np.linspace(panel.bottom, panel.top, rows + 1)
     shade = np.rint(_SHADES * values / (np.abs(values).max() or 1.0)).astype(np.intp)
-    found: dict[int, list[str]] = {}
+    paths: dict[int, list[str]] = {}
     for i in range(rows):
         breaks = np.flatnonzero(np.diff(shade[i])) + 1
         starts, stops = [0, *breaks.tolist()], [*breaks.tolist(), columns]
         for start, stop in zip(starts, stops, strict=True):
             piece = f"M{x[start]:.1f} {y[i]:.1f}H{x[stop]:.1f}V{y[i + 1]:.1f}H{x[start]:.1f}Z"
-            found.setdefault(int(shade[i, start]), []).append(piece)
+            paths.setdefault(int(shade[i, start]), []).append(piece)
     back = element("rect", x=x[0], y=y[-1], width=x[-1] - x[0], height=y[0] - y[-1], class_="ground")
     return [back] + [
         element(
-            "path", d="".join(found[k]), class_="in-b cell" if k > 0 else "in-a cell", opacity=f"{abs(k) / _SHADES:.2f}"
+            "path", d="".join(paths[k]), class_="in-b cell" if k > 0 else "in-a cell", opacity=f"{abs(k) / _SHADES:.2f}"
         )
-        for k in sorted(found)
+        for k in sorted(paths)
         if k
     ]
 
@@ -196,21 +212,21 @@ def share_intervals(labels: list[str], shares: FloatArray, intervals: FloatArray
     height = 28.0 * len(labels)
     panel = Panel((0.0, 1.0), (0.0, 1.0), 110.0, 4.0, _HALF - 20.0, height + 4.0)
     values = [0.0, 0.25, 0.5, 0.75, 1.0]
-    parts = [panel.upright(value, "grid") for value in values]
+    elements = [panel.upright(value, "grid") for value in values]
     for c, label in enumerate(labels):
         down = 18.0 + 28.0 * c
-        parts.append(words("text", cut(label, _NAME), x=panel.left - 8.0, y=down + 4.0, class_="end name"))
+        elements.append(text_element("text", cut(label, _NAME), x=panel.left - 8.0, y=down + 4.0, class_="end name"))
         at = float(panel.across(float(shares[c])))
-        parts.append(
+        elements.append(
             element("rect", x=panel.left, y=down - 8.0, width=at - panel.left, height=16.0, class_="in-b area")
         )
         inside = [element("circle", cx=at, cy=down, r=4.5, class_="dot")]
         if intervals is not None:
             ends = panel.across(intervals[c])
-            inside.insert(0, element("path", d=joined(ends, np.full(2, down)), class_="span"))
-        parts.append(element("g", *inside, class_="mark strong"))
+            inside.insert(0, element("path", d=path_through(ends, np.full(2, down)), class_="span"))
+        elements.append(element("g", *inside, class_="mark strong"))
     axis = panel.below(values, ["0", "25 %", "50 %", "75 %", "100 %"])
-    return picture("Estimated share of each class with its interval", _HALF, height + 26.0, *parts, axis)
+    return picture("Estimated share of each class with its interval", _HALF, height + 26.0, *elements, axis)
 
 
 def mixture(labels: list[str], drawn: Mixture) -> Svg:
@@ -218,17 +234,17 @@ def mixture(labels: list[str], drawn: Mixture) -> Svg:
     stack = np.vstack([np.zeros_like(drawn.new), np.cumsum(drawn.classes, axis=0)])
     top = float(max(stack[-1].max(), drawn.new.max())) or 1.0
     panel = _panel(drawn.points, (0.0, 1.08 * top))
-    parts, names = [_y_axis(panel)], []
+    elements, names = [_y_axis(panel)], []
     for k, label in enumerate(labels):
-        parts.append(panel.area(drawn.points, stack[k], stack[k + 1], f"class-{k % 6} stack"))
+        elements.append(panel.area(drawn.points, stack[k], stack[k + 1], f"class-{k % 6} stack"))
         at = int(np.argmax(drawn.classes[k]))
         if drawn.classes[k][at] > 0.08 * top:
             middle = float(panel.down((stack[k][at] + stack[k + 1][at]) / 2.0)) + 4.0
             across = float(panel.across(drawn.points[at]))
-            names.append(words("text", cut(label, _NAME), x=across, y=middle, class_="mid name"))
-    parts += [panel.line(drawn.points, drawn.new, "line thick"), *names, _x_axis(panel)]
+            names.append(text_element("text", cut(label, _NAME), x=across, y=middle, class_="mid name"))
+    elements += [panel.line(drawn.points, drawn.new, "line thick"), *names, _x_axis(panel)]
     title = f"Mixture of the classes and density of the new rows, {messages.bare(drawn.column)}"
-    return picture(title, _HALF, 190.0, *parts)
+    return picture(title, _HALF, 190.0, *elements)
 
 
 def series_line(
@@ -238,8 +254,12 @@ def series_line(
     low, high = float(values.min()), float(values.max())
     pad = 0.06 * (high / 2 - low / 2) * 2 or 0.5 * abs(high) or 0.5
     panel = Panel(_span(at), (low - pad, high + pad), 70.0, 8.0, WIDE - 14.0, 8.0 + height)
-    parts = [_y_axis(panel), *_thinned(panel, at, values), *(panel.upright(mark, "change") for mark in marks.tolist())]
-    return picture(f"{messages.bare(name)} over time", WIDE, height + 38.0, *parts, panel.below(*axis), kind="wide")
+    elements = [
+        _y_axis(panel),
+        *_thinned_line(panel, at, values),
+        *(panel.upright(mark, "change") for mark in marks.tolist()),
+    ]
+    return picture(f"{messages.bare(name)} over time", WIDE, height + 38.0, *elements, panel.below(*axis), kind="wide")
 
 
 def score_line(
@@ -251,11 +271,11 @@ def score_line(
         threshold if np.isfinite(threshold) else 0.0,
     ]
     panel = Panel(_span(at), (0.0, 1.08 * max(tops) or 1.0), 70.0, 8.0, WIDE - 14.0, 130.0)
-    parts = [_y_axis(panel), *_thinned(panel, at, scores)]
+    elements = [_y_axis(panel), *_thinned_line(panel, at, scores)]
     if np.isfinite(threshold):
-        parts.append(panel.level(threshold, "threshold"))
-    parts += [panel.upright(mark, "change") for mark in marks.tolist()]
-    return picture("Score over time, and its threshold", WIDE, 160.0, *parts, panel.below(*axis), kind="wide")
+        elements.append(panel.level(threshold, "threshold"))
+    elements += [panel.upright(mark, "change") for mark in marks.tolist()]
+    return picture("Score over time, and its threshold", WIDE, 160.0, *elements, panel.below(*axis), kind="wide")
 
 
 def _span(at: FloatArray) -> tuple[float, float]:
@@ -263,7 +283,7 @@ def _span(at: FloatArray) -> tuple[float, float]:
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _thinned(panel: Panel, at: FloatArray, values: FloatArray) -> list[Svg]:
+def _thinned_line(panel: Panel, at: FloatArray, values: FloatArray) -> list[Svg]:
     """A line, or for many samples the range of each run of them."""
     if len(values) <= 2 * _THINNED:
         return [panel.line(at, values, "line")]

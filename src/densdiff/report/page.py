@@ -85,7 +85,7 @@ def receipt(result: Any) -> list[tuple[str, str]]:
     model = [
         result.solver,
         "" if result.n_centers is None else f"{result.n_centers} centers",
-        "" if result.sigma is None else f"sigma {' and '.join(f'{each:.4g}' for each in sigma)}",
+        "" if result.sigma is None else f"sigma {' and '.join(f'{width:.4g}' for width in sigma)}",
         "" if result.lam is None else f"lam {result.lam:.4g}",
     ]
     return [
@@ -93,11 +93,11 @@ def receipt(result: Any) -> list[tuple[str, str]]:
         ("tuning", result.tuning),
         ("seed", str(result.seed)),
         ("version", f"densdiff {result.version}"),
-        ("page written by", _beside()),
+        ("page written by", _versions()),
     ]
 
 
-def _beside() -> str:
+def _versions() -> str:
     """The versions of what computes, where the page is written."""
     return ", ".join([f"Python {platform.python_version()}", *(f"{name} {version(name)}" for name in _COMPUTES)])
 
@@ -106,5 +106,5 @@ def _json(data: Mapping[str, Any]) -> str:
     """JSON that can be read back: what could not be shown is escaped in its own way."""
     text = json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False)
     # a list of numbers takes one line; no string holds a line break as such
-    text = re.sub(r'\[\n[^\[\]{}"]*\]', lambda found: re.sub(r"\s+", " ", found[0]), text)
+    text = re.sub(r'\[\n[^\[\]{}"]*\]', lambda match: re.sub(r"\s+", " ", match[0]), text)
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)

@@ -33,7 +33,7 @@ def plain(text: object) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """At most so many narrow characters; wide ones count twice."""
+    """The text cut to at most so many narrow characters; wide ones count twice."""
     widths = np.cumsum([2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text])
     if not len(text) or widths[-1] <= most:
         return text
@@ -41,14 +41,14 @@ def cut(text: str, most: int) -> str:
 
 
 def element(tag: str, *inside: Svg, **attributes: object) -> Svg:
-    """``class_`` is the attribute class, and an underscore a hyphen; numbers get one decimal."""
+    """Markup of an element: ``class_`` is the attribute class, and an underscore a hyphen; numbers get one decimal."""
     written = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(_value(value))}"' for name, value in attributes.items()
     )
     return Svg(f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>")
 
 
-def words(tag: str, text: object, **attributes: object) -> Svg:
+def text_element(tag: str, text: object, **attributes: object) -> Svg:
     """An element that holds text."""
     return element(tag, Svg(escape(plain(text))), **attributes)
 
@@ -56,7 +56,7 @@ def words(tag: str, text: object, **attributes: object) -> Svg:
 def picture(title: str, width: float, height: float, *inside: Svg, kind: str = "") -> Svg:
     """The whole picture with a name for those who cannot see it."""
     box = f"0 0 {_value(width)} {_value(height)}"
-    return element("svg", words("title", title), *inside, viewBox=box, role="img", class_=kind)
+    return element("svg", text_element("title", title), *inside, viewBox=box, role="img", class_=kind)
 
 
 def _value(value: object) -> str:
@@ -66,16 +66,16 @@ def _value(value: object) -> str:
     return "0" if text == "-0" else text
 
 
-def joined(x: FloatArray, y: FloatArray) -> str:
+def path_through(x: FloatArray, y: FloatArray) -> str:
     """The path through some points; it breaks where a coordinate is not finite."""
-    parts, pen = [], "M"
+    steps, pen = [], "M"
     for across, down in zip(x.tolist(), y.tolist(), strict=True):
         if not (math.isfinite(across) and math.isfinite(down)):
             pen = "M"
             continue
-        parts.append(f"{pen}{_value(across)} {_value(down)}")
+        steps.append(f"{pen}{_value(across)} {_value(down)}")
         pen = "L"
-    return "".join(parts)
+    return "".join(steps)
 
 
 def ticks(low: float, high: float, most: int) -> list[float]:
@@ -92,7 +92,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def tick_labels(values: list[float]) -> list[str]:
-    """As many digits as tell neighbours apart."""
+    """Numbers as text, with as many digits as tell neighbours apart."""
     if not values:
         return []
     largest = max(abs(value) for value in values)
@@ -125,11 +125,11 @@ class Panel:
         return self.bottom - (self.bottom - self.top) * _share(values, *self.y)
 
     def line(self, x: FloatArray, y: FloatArray, kind: str) -> Svg:
-        return element("path", d=joined(self.across(x), self.down(y)), class_=kind)
+        return element("path", d=path_through(self.across(x), self.down(y)), class_=kind)
 
     def area(self, x: FloatArray, lower: FloatArray, upper: FloatArray, kind: str) -> Svg:
-        there = joined(self.across(x), self.down(upper))
-        back = joined(self.across(x[::-1]), self.down(lower[::-1])).replace("M", "L", 1)
+        there = path_through(self.across(x), self.down(upper))
+        back = path_through(self.across(x[::-1]), self.down(lower[::-1])).replace("M", "L", 1)
         return element("path", d=f"{there}{back}Z", class_=kind)
 
     def level(self, y: float, kind: str) -> Svg:
@@ -143,20 +143,22 @@ class Panel:
 
     def below(self, values: list[float], labels: list[str]) -> Svg:
         """The horizontal axis."""
-        parts = [element("path", d=f"M{_value(self.left)} {_value(self.bottom)}H{_value(self.right)}", class_="axis")]
+        elements = [
+            element("path", d=f"M{_value(self.left)} {_value(self.bottom)}H{_value(self.right)}", class_="axis")
+        ]
         for at, label in zip(self.across(np.array(values)).tolist(), labels, strict=True):
-            parts.append(element("path", d=f"M{_value(at)} {_value(self.bottom)}v4", class_="axis"))
-            parts.append(words("text", label, x=at, y=self.bottom + 16.0, class_=self._aligned(at, label)))
-        return Svg("".join(parts))
+            elements.append(element("path", d=f"M{_value(at)} {_value(self.bottom)}v4", class_="axis"))
+            elements.append(text_element("text", label, x=at, y=self.bottom + 16.0, class_=self._aligned(at, label)))
+        return Svg("".join(elements))
 
     def beside(self, values: list[float], labels: list[str]) -> Svg:
         """The vertical axis, as labels with faint lines."""
-        parts = []
+        elements = []
         for value, label in zip(values, labels, strict=True):
-            parts.append(self.level(value, "grid"))
+            elements.append(self.level(value, "grid"))
             at = float(self.down(value))
-            parts.append(words("text", label, x=self.left - 5.0, y=at + 4.0, class_="end"))
-        return Svg("".join(parts))
+            elements.append(text_element("text", label, x=self.left - 5.0, y=at + 4.0, class_="end"))
+        return Svg("".join(elements))
 
     def _aligned(self, at: float, label: str) -> str:
         half = 3.2 * len(label)
@@ -164,6 +166,6 @@ class Panel:
 
 
 def _share(values: FloatArray | float, low: float, high: float) -> FloatArray:
-    """Where in a range, from 0 to 1, without the overflow that high - low could have."""
+    """Where in a range values lie, from 0 to 1, without the overflow that high - low could have."""
     width = high / 2 - low / 2
     return (np.asarray(values, dtype=np.float64) / 2 - low / 2) / width if width else np.full(np.shape(values), 0.5)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.core.contrasts import IntArray, peaks, season
+from densdiff.core.contrasts import IntArray, longest_period, peaks
 from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.data.reading import reading
@@ -259,7 +259,7 @@ def _joined(parts: list[tuple[int, ChangesResult]], alpha: float, overlap: int) 
 def _auto_window(rows: FloatArray, length: int) -> int:
     """From the length; more than half a season if these rows have one, or its rise would be a change."""
     rule = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
-    return max(_SHORTEST, round(max(rule, _SEASON * season(rows))))
+    return max(_SHORTEST, round(max(rule, _SEASON * longest_period(rows))))
 
 
 class _Search:

@@ -95,5 +95,5 @@ def _features(
     values = np.empty((len(vectors), kept))
     for start in range(0, len(vectors), _BLOCK):
         block = slice(start, start + _BLOCK)
-        values[block] = of.turned(sigma, lam, vectors[block], axes[:, :kept])
+        values[block] = of.rotated_features(sigma, lam, vectors[block], axes[:, :kept])
     return values, sigma, lam, len(centers)

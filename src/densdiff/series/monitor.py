@@ -164,7 +164,7 @@ class ChangeMonitor:
         """Whether the last row's score was above the threshold."""
         if self.n_seen_ < self.window:
             return False
-        gap = (self._sums.sum + self._sums.rest[self.n_seen_ % self.window]) / self.window - self._mean
+        gap = (self._sums.sum + self._sums.tail_sums[self.n_seen_ % self.window]) / self.window - self._mean
         return bool(self.window * np.einsum("j,j->", gap, gap) > self.threshold_)
 
     @property

@@ -63,7 +63,7 @@ class MonitorState:
         }
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
-        arrays |= {"block": self.sums.block, "rest": self.sums.rest, "sum": self.sums.sum} | self.model.arrays()
+        arrays |= {"block": self.sums.block, "rest": self.sums.tail_sums, "sum": self.sums.sum} | self.model.arrays()
         with written(path) as aside, aside.open("wb") as file:
             np.savez(file, **arrays)
 
@@ -115,7 +115,7 @@ class MonitorState:
         _check_arrays(arrays, window, len(names))
         mean = arrays["reference_mean"]
         sums = SlidingSum(window, len(mean))
-        sums.block, sums.rest, sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
+        sums.block, sums.tail_sums, sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
         sums.seen = parameters.whole(header["n_seen"], "n_seen", 0)
         model = StreamModel.from_arrays(arrays)
         threshold = float(arrays["threshold"])

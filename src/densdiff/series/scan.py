@@ -134,7 +134,7 @@ class SeriesScan:
             found = self._split(asked)
             places = np.array([place for place, _ in found], dtype=np.intp)
             least = plan.block * self.threshold if wanted is None else 0.0
-            moved, kept = contrasts.refined(
+            moved, kept = contrasts.refine_changes(
                 self.fine, self.borders()[places] - plan.shift, 2 * plan.block + plan.window, plan.window // 2, least
             )
             if asked is None or wanted is None or len(kept) >= wanted or len(found) < asked:
@@ -151,7 +151,7 @@ class SeriesScan:
             part = self.sums[low : high + 1]
             line, step = contrasts.line_and_step(level[low : high + 1])
             if high - low >= _CURVED and (line > step).any():
-                part = contrasts.straightened(part)  # or a trend would be cut into stairs
+                part = contrasts.detrended_sums(part)  # or a trend would be cut into stairs
             best = contrasts.contrasts(part, self.scales, 0, high - low).max(axis=0)
             i = int(best.argmax())
             if np.isfinite(best[i]):
@@ -182,7 +182,7 @@ class SeriesScan:
         clear = np.flatnonzero(line > _CLEAR)
         if not len(clear):
             return clear, 0.0
-        drift = contrasts.line_of(level)
+        drift = contrasts.fitted_lines(level)
         null = contrasts.null_series(fitted, n, plan.wide, plan.most, plan.count, plan.random(10), drift)
         more = np.concatenate([by_step - by_line for by_line, by_step in map(contrasts.line_and_step, null)])
         pvalues = (1.0 + (more >= step - line).sum(axis=0)) / (len(more) + 1.0)  # (d,)
@@ -191,7 +191,7 @@ class SeriesScan:
 
 
 def _dependence(u: FloatArray, plan: Plan) -> Dependence:
-    fitted = contrasts.dependence(u[None], plan.wide)
+    fitted = contrasts.estimate_dependence(u[None], plan.wide)
     return Dependence(fitted.variance[0], fitted.correlation[0], fitted.pieces[0])
 
 
@@ -205,6 +205,6 @@ def beyond_lines(rows: FloatArray, scan: SeriesScan, model: LSDD) -> tuple[IntAr
     if not len(lines):
         return lines, p
     flat = rows.copy()
-    flat[:, lines] -= rows[:, lines].mean(axis=0) + contrasts.line_of(rows[:, lines])
+    flat[:, lines] -= rows[:, lines].mean(axis=0) + contrasts.fitted_lines(rows[:, lines])
     again = SeriesScan.of(flat, scan.plan, model, len(scan.scales) == 1)
     return lines, again.pvalue(float(again.contrasts().max()))

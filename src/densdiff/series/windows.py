@@ -8,7 +8,7 @@ import numpy as np
 
 from densdiff.core import density_ratio, kernel, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.estimators.kde import dealt_width
+from densdiff.estimators.kde import cross_validated_width
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
 from densdiff.solvers.prepared import WeightedSample
 
@@ -51,7 +51,7 @@ def lsdd_scores(
         for start in range(0, count, _POSITIONS):
             part = slice(start, min(start + _POSITIONS, count))
             rows = slice(start, part.stop + 2 * window - 1)
-            psi = of.plain(sigma, vectors[rows]) @ axes  # (rows, b)
+            psi = of.plain_features(sigma, vectors[rows]) @ axes  # (rows, b)
             score, distance = _table(psi, folds[rows], window, values, a, grid)
             score, distance = score * scale, distance * scale
             better = score < best[part]
@@ -91,7 +91,7 @@ def kde_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed
     """
     some = _drawn(vectors, seed, _LIKELY_ROWS)
     ladder = kernel.sigma_ladder(some) if sigmas is None else np.sort(sigmas)[::-1]
-    sigma = dealt_width(WeightedSample.of(some), seed, FOLDS, ladder)
+    sigma = cross_validated_width(WeightedSample.of(some), seed, FOLDS, ladder)
     wide = np.array([np.sqrt(2.0) * sigma])
     direct = kernel.needs_direct_differences(kernel.radius(vectors), float(wide[0]), vectors.shape[1])
     n, count = len(vectors), len(vectors) - 2 * window + 1
@@ -123,7 +123,7 @@ def kliep_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, se
     for first in range(0, len(places), _BATCH):
         batch = places[first : first + _BATCH]
         rows = vectors[batch[0] : batch[-1] + 2 * window]
-        psi = next(density_ratio.ladder(kernel.squared_distances(rows, centers, direct), np.array([sigma])))
+        psi = next(density_ratio.feature_ladder(kernel.squared_distances(rows, centers, direct), np.array([sigma])))
         at = np.arange(len(rows))[:, None] - (batch - batch[0])
         before, after = ((at >= low) & (at < low + window) for low in (0, window))
         start = np.full((len(centers), len(batch)), 1.0 / len(centers))

@@ -1,4 +1,7 @@
-"""What the three solvers have in common: the curves they estimate and what is asked of them."""
+"""What the three solvers have in common: the curves they estimate and what is asked of them.
+
+How a solver for two samples is built and a model chosen is in `fit` and `search`.
+"""
 
 from typing import NamedTuple, Protocol
 
@@ -49,16 +52,16 @@ class Solver(Protocol):
         """The curve at points in inner units times the scale, (k,)."""
 
     def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
-        """The same with the bias of the filter taken off once more: 2F - F^2 in place of F."""
+        """The curve at points with the bias of the filter taken off once more, 2F - F^2 in place of F, (k,)."""
 
-    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+    def rougher_model(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model with its sigma so many times narrower and its penalty so many times weaker."""
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
         """The kernel of E6 and E12, 2F - F^2, between two sets of rows, times the scale of sigma, (k, l)."""
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
-        """That kernel of each point with itself, times the scale, (k,)."""
+        """The kernel of E6 and E12 of each point with itself, times the scale, (k,)."""
 
     def log_scale(self, sigma: float) -> float:
         """Logarithm of the scale that kernels of any sigma are multiplied with."""
@@ -74,19 +77,19 @@ class FilterKernel:
     def __init__(self, d: int) -> None:
         self.d = d
 
-    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+    def rougher_model(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model, each divided by a factor."""
         level, i = model
         return float(self.sigmas[level]) / narrower, float(self.lams[level, i]) / weaker
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
         """2F - F^2 between two sets of rows, times the scale, (k, l)."""
-        kernels = radial.of_statistic(radial.radial_table(self.d, np.array([lam])), 0)
+        kernels = radial.statistic_kernel(radial.radial_table(self.d, np.array([lam])), 0)
         direct = needs_direct_differences(radius(a, b), sigma, self.d)
         return kernel_matrix(a, b, kernels, sigma, direct=direct)
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
-        """The kernel at distance 0, the same everywhere, (k,)."""
+        """The kernel at distance 0, equal everywhere, (k,)."""
         table = radial.radial_table(self.d, np.array([lam]))
         return np.full(len(points), 2.0 * table.plain[0, 0] - table.squared[0, 0])
 
@@ -95,9 +98,9 @@ class FilterKernel:
         return radial.log_scale(sigma, self.d)
 
 
-def filter_lams(given: FloatArray | None) -> tuple[FloatArray, FloatArray, int]:
-    """Lams to cross-validate, the same with those that only distances need, and how many those are."""
-    if given is not None:
-        return given, given, 0
+def filter_lams(lams: FloatArray | None) -> tuple[FloatArray, FloatArray, int]:
+    """Lams to cross-validate, all lams with those that only distances need, and how many only distances need."""
+    if lams is not None:
+        return lams, lams, 0
     further = FILTER_LAMS[-1] / LAM_STEP ** np.arange(1, DISTANCE_STEPS + 1)
     return FILTER_LAMS, np.concatenate([FILTER_LAMS, further]), DISTANCE_STEPS

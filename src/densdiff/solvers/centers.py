@@ -9,7 +9,7 @@ import numpy as np
 
 from densdiff.core import kernel, radial, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.core.weights import mass_of, sum_of_squares
+from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.kernel_sums import evaluate, psi, sample_sums
 from densdiff.solvers.base import Side
 from densdiff.solvers.prepared import WeightedSample
@@ -19,7 +19,7 @@ _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample
 
 
 class CenterKernel:
-    """The part that depends on centers alone: features, G, and the kernel psi'M psi of E6."""
+    """What depends on centers alone: features, G, and the kernel psi'M psi of E6."""
 
     def __init__(
         self, centers: FloatArray, radius: float, smallest: float, categories: kernel.Categories | None = None
@@ -27,18 +27,18 @@ class CenterKernel:
         self.centers, self.categories = centers, categories
         self._numbers, self._codes = (centers, centers[:, :0]) if categories is None else categories.split(centers)
         self.direct = kernel.needs_direct_differences(radius, smallest, self._numbers.shape[1])
-        self._kept_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
+        self._cached_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
 
     def with_categories(self, categories: kernel.Categories) -> "CenterKernel":
-        """The same centers with another kernel between levels."""
-        found = CenterKernel(self.centers, 0.0, 1.0, categories)
-        found.direct = self.direct
-        return found
+        """These centers with another kernel between levels."""
+        other = CenterKernel(self.centers, 0.0, 1.0, categories)
+        other.direct = self.direct
+        return other
 
     def ladder(self, sigmas: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
         """psi of all rows for each sigma, (N, b); a yield may overwrite the one before."""
         if self.categories is not None:
-            return (self.plain(float(sigma), rows) for sigma in sigmas)
+            return (self.plain_features(float(sigma), rows) for sigma in sigmas)
         return kernel.features(kernel.squared_distances(rows, self.centers, self.direct), sigmas)
 
     def grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
@@ -50,7 +50,7 @@ class CenterKernel:
         return (gram * factor for gram, factor in zip(plain, factors, strict=True))
 
     def mean_row_sum(self, sigma: float) -> float:
-        """Of G: the unit in which lam means the same filter whatever the number of centers (DESIGN 1.1)."""
+        """Mean row sum of G, the unit in which lam means the same filter for any number of centers (DESIGN 1.1)."""
         return float(next(self.grams(np.array([sigma]))).sum() / len(self.centers))
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -60,15 +60,15 @@ class CenterKernel:
 
     def features(self, sigma: float, lam: float, rows: FloatArray) -> FloatArray:
         """psi R with RR' = M: their inner products are the kernel, (k, b)."""
-        return np.asarray(self.plain(sigma, rows) @ self.root(sigma, lam))
+        return np.asarray(self.plain_features(sigma, rows) @ self.root(sigma, lam))
 
-    def turned(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
+    def rotated_features(self, sigma: float, lam: float, rows: FloatArray, axes: FloatArray) -> FloatArray:
         """The features along some axes (b, p), at the cost of p instead of b, (k, p); exp in single precision."""
         squared = kernel.squared_distances(rows, self.centers, self._direct(sigma, rows))
         exponents = (squared * (-0.5 / sigma**2)).astype(np.float32)
         with np.errstate(under="ignore"):
-            found = np.exp(exponents, out=exponents)
-        return np.asarray(found @ (self.root(sigma, lam) @ axes).astype(np.float32))
+            features = np.exp(exponents, out=exponents)
+        return np.asarray(features @ (self.root(sigma, lam) @ axes).astype(np.float32))
 
     def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
@@ -82,15 +82,15 @@ class CenterKernel:
         return np.full(len(points), peak * np.exp(scale))
 
     def root(self, sigma: float, lam: float) -> FloatArray:
-        """A matrix R with RR' = M, (b, b); the last one is kept."""
-        if self._kept_root[:2] != (sigma, lam):
+        """A matrix R with RR' = M, (b, b); the last one is cached."""
+        if self._cached_root[:2] != (sigma, lam):
             values, vectors = ridge.eigen(next(self.grams(np.array([sigma]))))
             a = 1.0 / (values + lam)
-            self._kept_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
-        return self._kept_root[2]
+            self._cached_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
+        return self._cached_root[2]
 
-    def plain(self, sigma: float, rows: FloatArray) -> FloatArray:
-        """psi, (k, b)."""
+    def plain_features(self, sigma: float, rows: FloatArray) -> FloatArray:
+        """The features psi of rows, (k, b)."""
         return psi(rows, self.centers, sigma, direct=self._direct(sigma, rows), categories=self.categories)
 
     def _direct(self, sigma: float, rows: FloatArray) -> bool:
@@ -98,9 +98,9 @@ class CenterKernel:
         return self.direct or kernel.needs_direct_differences(kernel.radius(rows[:, :d]), sigma, d)
 
     def log_scale(self, sigma: float) -> float:
-        """log s."""
-        of_categories = 0.0 if self.categories is None else self.categories.log_scale(sigma)
-        return log_kernel_volume(sigma, self._numbers.shape[1]) + of_categories
+        """Logarithm of the scale s of a sigma."""
+        log_levels = 0.0 if self.categories is None else self.categories.log_scale(sigma)
+        return log_kernel_volume(sigma, self._numbers.shape[1]) + log_levels
 
 
 class CentersSolver(CenterKernel):
@@ -130,7 +130,7 @@ class CentersSolver(CenterKernel):
         samples = [(x.rows, x.omega, folds.groups_x), (y.rows, y.omega, folds.groups_y)]
         # two of (S, groups, b)
         self._sums = sample_sums(samples, centers, sigmas, direct=self.direct, categories=categories)
-        self._mass = [mass_of(groups, omega) for _, omega, groups in samples]
+        self._mass = [group_masses(groups, omega) for _, omega, groups in samples]
         if lams is None:
             row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]
             self.lams = np.outer(row_sums, LAM_GRID)  # (S, L)
@@ -149,7 +149,7 @@ class CentersSolver(CenterKernel):
                 selection.split_means(sums[level], mass, self.folds.members)
                 for sums, mass in zip(self._sums, self._mass, strict=True)
             ]
-            train, holdout = (side.x * of_x + side.y * of_y for of_x, of_y in zip(*splits, strict=True))
+            train, holdout = (side.x * mean_x + side.y * mean_y for mean_x, mean_y in zip(*splits, strict=True))
             table.append(ridge.holdout_scores(ridge.Ridge.of(gram), self.lams[level], train, holdout))
         return np.array(table)
 
@@ -158,17 +158,17 @@ class CentersSolver(CenterKernel):
         return [self.spectrum(level).forms(side.x, side.y, self.lams[level, i]) for level, i in models]
 
     def spectrum(self, level: int) -> ridge.Spectrum:
-        """The eigenbasis of one sigma's G with the means and spreads of both samples; kept once made."""
+        """The eigenbasis of one sigma's G with the means and spreads of both samples; cached."""
         if level not in self._spectra:
             sigma = self.sigmas[level : level + 1]
             values, vectors = ridge.eigen(next(self.grams(sigma)))
             means = [sums[level].sum(axis=0) @ vectors for sums in self._sums]
-            parts = [self._features(sample, sigma) for sample in (self.x, self.y)]
+            samples = [self._features(sample, sigma) for sample in (self.x, self.y)]
             spreads = [
                 ridge.spread_of_mean(features @ vectors, squares, mean)
-                for (features, squares), mean in zip(parts, means, strict=True)
+                for (features, squares), mean in zip(samples, means, strict=True)
             ]
-            shrinks = [1.0 - float(squares.sum()) for _, squares in parts]
+            shrinks = [1.0 - float(squares.sum()) for _, squares in samples]
             self._spectra[level] = ridge.Spectrum(values, *means, *spreads, *shrinks)
         return self._spectra[level]
 
@@ -176,8 +176,10 @@ class CentersSolver(CenterKernel):
         """Features (k, b) of evenly spaced rows and squared weights (k,) scaled to the whole sample's sum."""
         step = -(-len(sample.rows) // _TRACE_ROWS)
         squares = np.square(sample.omega[::step])
-        found = psi(sample.rows[::step], self.centers, float(sigma[0]), direct=self.direct, categories=self.categories)
-        return found, squares * (sum_of_squares(sample.omega) / squares.sum())
+        features = psi(
+            sample.rows[::step], self.centers, float(sigma[0]), direct=self.direct, categories=self.categories
+        )
+        return features, squares * (sum_of_squares(sample.omega) / squares.sum())
 
     def coefficients(self, side: Side, model: tuple[int, int]) -> FloatArray:
         """theta times s, (b,) (E3)."""
@@ -201,7 +203,7 @@ class CentersSolver(CenterKernel):
         direct = self._direct(sigma, points)
         return evaluate(points, self.centers, theta, sigma, direct=direct, categories=self.categories)
 
-    def rougher(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
+    def rougher_model(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
         """Sigma and lam of a model made rougher; lam follows G's mean row sum, so that it means the same filter."""
         level, i = model
         sigma = float(self.sigmas[level])

@@ -1,4 +1,7 @@
-"""The distance of a fit with its interval, and the paper's estimates beside it."""
+"""The distance of a fit with its interval, and the paper's estimates beside it.
+
+The noise that the interval rests on is computed in `uncertainty`.
+"""
 
 from dataclasses import dataclass
 
@@ -27,7 +30,7 @@ class FitDistance:
 def fit_distance(fit: Fit, level: float) -> FitDistance:
     """The debiased distance averaged over near-best models, with an interval of this level."""
     value, log_factor = averaged_distance(fit.solver, DIFFERENCE, fit.choice)
-    value = max(0.0, value) if fit.data.given.varying.any() else 0.0  # else sums that cancel leave a rest
+    value = max(0.0, value) if fit.data.checked.varying.any() else 0.0  # else sums that cancel leave a remainder
     total, log_total = _norms(fit.densities)
     normalized = _ratio(value, log_factor, total, log_total)
     spreads, z = distance_spreads(fit), normal_quantile(level)

@@ -73,14 +73,14 @@ class Densities:
 
     def model(self, weaker: float) -> tuple[float, float]:
         """Sigma and lam between those of p and q, lam so many times weaker."""
-        both = [self.solver.rougher(choice.model, 1.0, weaker) for choice in self.choices]
-        sigma, lam = np.exp(np.mean(np.log(both), axis=0))
+        models = [self.solver.rougher_model(choice.model, 1.0, weaker) for choice in self.choices]
+        sigma, lam = np.exp(np.mean(np.log(models), axis=0))
         return float(sigma), float(lam)
 
 
 @dataclass(frozen=True)
-class Built:
-    """A solver and what it is called."""
+class NamedSolver:
+    """A solver and its name."""
 
     name: str
     solver: Solver
@@ -93,12 +93,12 @@ class Fit:
 
     data: Prepared
     settings: Settings
-    built: Built
+    named_solver: NamedSolver
     choice: Choice
 
     @property
     def solver(self) -> Solver:
-        return self.built.solver
+        return self.named_solver.solver
 
     @property
     def categories(self) -> Categories | None:
@@ -123,40 +123,41 @@ class Fit:
             solver, choices = self.solver, [choose(self.solver, side, self.data.n_folds) for side in sides]
         else:
             ladder = self.data.ladder(), None
-            built, choices = _Search(self.data, self.settings, self.built.name, strict=False).best(sides, *ladder)
-            solver = built.solver
+            search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
+            named, choices = search.best(sides, *ladder)
+            solver = named.solver
         return Densities(solver, (choices[0], choices[1]))
 
-    def at_density(self, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def density_values(self, inner: FloatArray) -> tuple[FloatArray, FloatArray]:
         """p and q at points in inner units, in the user's, (k,) each."""
-        found = []
+        curves = []
         for side, choice in zip((DENSITY_X, DENSITY_Y), self.densities.choices, strict=True):
             solver = self.densities.solver
             values = np.maximum(0.0, solver.evaluate(side, choice.model, inner))
             log_factor = -float(solver.log_scales[choice.model[0]]) - self.data.scaling.log_volume
-            found.append(from_log(values, log_factor))
-        return found[0], found[1]
+            curves.append(from_log(values, log_factor))
+        return curves[0], curves[1]
 
     def chosen_for(self, side: Side) -> tuple[Solver, Choice]:
         """The solver and its choice for another curve; with categories, with a smoothing of its own."""
         if not len(self.data.levels):
             return self.solver, choose(self.solver, side, self.data.n_folds)
-        search = _Search(self.data, self.settings, self.built.name, strict=False)
-        built, (choice,) = search.best([side], *_grid(self.data, self.settings))
-        return built.solver, choice
+        search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
+        named, (choice,) = search.best([side], *_grid(self.data, self.settings))
+        return named.solver, choice
 
     def single_models(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
-        """The same solver with single models, sigma and lam of each in inner units."""
-        search = _Search(self.data, self.settings, self.built.name, strict=False)
+        """A solver of this kind for each of the models, sigma and lam in inner units, with no other model in it."""
+        search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
         builds = [partial(search.build, np.array([sigma]), np.array([lam]), self.categories) for sigma, lam in models]
-        return [built.solver for built in search.all_built(builds)]
+        return [named.solver for named in search.build_all(builds)]
 
 
 def find_fit(data: Prepared, settings: Settings) -> Fit:
     """Build the solver, score its models and choose."""
     search = _Search(data, settings, _solver_name(data, settings), strict=settings.solver != "auto")
-    built, (choice,) = search.best([DIFFERENCE], *_grid(data, settings))
-    return Fit(data, settings, built, choice)
+    named, (choice,) = search.best([DIFFERENCE], *_grid(data, settings))
+    return Fit(data, settings, named, choice)
 
 
 def _grid(data: Prepared, settings: Settings) -> tuple[FloatArray, FloatArray | None]:
@@ -186,25 +187,25 @@ def _rows_for_pairs(data: Prepared) -> int:
 
 @dataclass(frozen=True)
 class _Search:
-    """Solvers of one name; not ``strict``, another replaces a grid that fails."""
+    """The search among the models of one kind of solver; unless ``strict``, another kind replaces a grid that fails."""
 
     data: Prepared
     settings: Settings
     name: str
     strict: bool
 
-    def best(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> tuple[Built, list[Choice]]:
+    def best(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> tuple[NamedSolver, list[Choice]]:
         """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
-        found: list[tuple[float, float, Built, list[Choice]]] = []
+        candidates: list[tuple[float, float, NamedSolver, list[Choice]]] = []
         builds = [partial(self.build, sigmas, lams, categories) for categories in self._smoothings(sides, sigmas, lams)]
-        for built in self.all_built(builds):
-            choices = [choose(built.solver, side, self.data.n_folds) for side in sides]
-            score = sum(float(each.fold_scores[each.chosen].mean()) for each in choices)
-            found.append((score, choices[0].log_scale, built, choices))
-        top = min(log_scale for _, log_scale, _, _ in found)
+        for named in self.build_all(builds):
+            choices = [choose(named.solver, side, self.data.n_folds) for side in sides]
+            score = sum(float(choice.fold_scores[choice.chosen].mean()) for choice in choices)
+            candidates.append((score, choices[0].log_scale, named, choices))
+        top = min(log_scale for _, log_scale, _, _ in candidates)
         with np.errstate(under="ignore"):
-            *_, built, choices = min(found, key=lambda each: each[0] * np.exp(top - each[1]))
-        return built, choices
+            *_, named, choices = min(candidates, key=lambda candidate: candidate[0] * np.exp(top - candidate[1]))
+        return named, choices
 
     def _smoothings(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> list[Categories | None]:
         """The kernels of categories to search; of many rows the best one for some of them, and the next rougher one."""
@@ -212,17 +213,17 @@ class _Search:
         options = data.smoothings()
         if len(options) == 1 or max(len(pair.x), len(pair.y)) <= 2 * _PROBED:
             return options
-        of_x, of_y = (selection.draw_rows(data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
-        x, y = ArraySample(pair.x[of_x]), ArraySample(pair.y[of_y])
-        some = replace(pair, x=x, y=y, weights_x=pair.weights_x[of_x], weights_y=pair.weights_y[of_y])
-        few = prepare(some, standardize=self.settings.standardize, folds=data.n_folds, random_state=data.seed)
-        built, _ = replace(self, data=few, strict=False).best(sides, sigmas, lams)
-        of = built.solver.categories if isinstance(built.solver, CentersSolver) else None
-        chosen = 0.0 if of is None else of.smoothing
-        place = [0.0 if each is None else each.smoothing for each in options].index(chosen)
+        drawn_x, drawn_y = (selection.draw_rows(data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
+        x, y = ArraySample(pair.x[drawn_x]), ArraySample(pair.y[drawn_y])
+        subsample = replace(pair, x=x, y=y, weights_x=pair.weights_x[drawn_x], weights_y=pair.weights_y[drawn_y])
+        few = prepare(subsample, standardize=self.settings.standardize, folds=data.n_folds, random_state=data.seed)
+        named, _ = replace(self, data=few, strict=False).best(sides, sigmas, lams)
+        best = named.solver.categories if isinstance(named.solver, CentersSolver) else None
+        chosen = 0.0 if best is None else best.smoothing
+        place = [0.0 if option is None else option.smoothing for option in options].index(chosen)
         return options[max(0, place - 1) : place + 1]
 
-    def build(self, sigmas: FloatArray, lams: FloatArray | None, categories: Categories | None = None) -> Built:
+    def build(self, sigmas: FloatArray, lams: FloatArray | None, categories: Categories | None = None) -> NamedSolver:
         """The solver of a table of models."""
         data, name = self.data, self.name
         if name == "spectral":
@@ -230,22 +231,22 @@ class _Search:
             try:
                 solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
                 if self.settings.solver != "auto" or not solver.n_outside or without_grid != "pairs":
-                    return Built(name, solver)
+                    return NamedSolver(name, solver)
             except NumericalError:
                 if self.strict:
                     raise
             name = without_grid  # where the grid loses rows, pairs lose none
         if name == "pairs":
-            return Built(name, PairsSolver(data.x, data.y, data.folds, sigmas, lams))
-        given = self.settings.centers
+            return NamedSolver(name, PairsSolver(data.x, data.y, data.folds, sigmas, lams))
+        user_centers = self.settings.centers
         centers = (
-            data.first_rows(self.settings.n_centers)
-            if given is None
-            else check_centers(given, data.pair.names, data.pair.levels)
+            data.draw_distinct_rows(self.settings.n_centers)
+            if user_centers is None
+            else check_centers(user_centers, data.pair.names, data.pair.levels)
         )
         inner = data.scaling.apply(centers)
-        return Built(name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers)
+        return NamedSolver(name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers)
 
-    def all_built(self, builds: Sequence[Callable[[], Built]]) -> list[Built]:
+    def build_all(self, builds: Sequence[Callable[[], NamedSolver]]) -> list[NamedSolver]:
         """Several solvers, in the passes of one where rows have to be read."""
         return self.data.x.rows.each(lambda build: build(), builds)

@@ -1,4 +1,7 @@
-"""The pairs solver: the paper's RKHS estimator exactly, in any number of columns, from pair distances (E15)."""
+"""The pairs solver: the paper's RKHS estimator exactly, in any number of columns, from pair distances (E15).
+
+Distances are counted in `engines.pair_distances`, kernels tabulated in `core.radial`.
+"""
 
 from functools import cached_property
 
@@ -40,7 +43,7 @@ class PairsSolver(FilterKernel):
         self._squares = np.bincount(self._groups, np.square(self._omega))  # (G,) weights of the pairs i = i
         radius = kernel.radius(self._rows)
         self.direct = kernel.needs_direct_differences(radius, float(sigmas.min()), self.d)
-        self.runs = kernel.runs_of(sigmas)
+        self.runs = kernel.sigma_runs(sigmas)
         self.bins = [radial.make_bins(sigmas[levels], radius, self.table.reach) for levels in self.runs]
         self._sums: dict[int, tuple[FloatArray, FloatArray]] = {}
 
@@ -71,8 +74,8 @@ class PairsSolver(FilterKernel):
         members, half = self.folds.members, self.folds.n_groups
         mass_x, mass_y = self._mass[:half], self._mass[half:]
         held = self._weights(side, members / (members @ mass_x)[:, None], members / (members @ mass_y)[:, None])
-        rest = 1.0 - members
-        train = self._weights(side, rest / (rest @ mass_x)[:, None], rest / (rest @ mass_y)[:, None])  # (k, G)
+        used = 1.0 - members
+        train = self._weights(side, used / (used @ mass_x)[:, None], used / (used @ mass_y)[:, None])  # (k, G)
         own = np.square(train) @ self._squares  # (k,)
         within, across = (np.einsum("tg,th->tgh", train, other).reshape(len(train), -1) for other in (train, held))
         return within, across, np.asarray(own, dtype=np.float64)
@@ -83,7 +86,7 @@ class PairsSolver(FilterKernel):
         sums = self._exact_sums if exact else self._binned_sums
         ones_x = np.square(self.x.omega).sum()
         ones_y = np.square(self.y.omega).sum()
-        found = []
+        forms = []
         for level, i in models:
             (xx, xy, yy), (xx2, xy2, yy2) = sums(level, i)
             peak, peak2 = self.table.plain[i, 0], self.table.squared[i, 0]
@@ -95,15 +98,15 @@ class PairsSolver(FilterKernel):
                 2 * yy - yy2
             )
             correction = own * (2 * peak - peak2) - blocks
-            found.append(Forms(float(plain), float(plain - square), float(correction)))
-        return found
+            forms.append(Forms(float(plain), float(plain - square), float(correction)))
+        return forms
 
     def _binned_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
         """Weighted sums of both kernels over pairs i != j within X, across and within Y: two of (3,)."""
         if level not in self._sums:
             run = next(r for r, levels in enumerate(self.runs) if level in levels)
             half, blocks = self.folds.n_groups, self._histograms[run]
-            parts = np.array(
+            histograms = np.array(
                 [
                     blocks[:half, :half].sum(axis=(0, 1)),
                     blocks[:half, half:].sum(axis=(0, 1)),
@@ -111,22 +114,22 @@ class PairsSolver(FilterKernel):
                 ]
             )  # (3, bins)
             plain, squared = radial.binned_kernels(self.table, self.bins[run], float(self.sigmas[level]))
-            self._sums[level] = (plain @ parts.T, squared @ parts.T)  # two of (L, 3)
+            self._sums[level] = (plain @ histograms.T, squared @ histograms.T)  # two of (L, 3)
         plain, squared = self._sums[level]
         return plain[i], squared[i]
 
     def _exact_sums(self, level: int, i: int) -> tuple[FloatArray, FloatArray]:
-        """The same from every pair, without bins."""
-        of_x = self._groups < self.folds.n_groups
-        weights = np.column_stack([self._omega * of_x, self._omega * ~of_x])  # (N, 2)
+        """Weighted sums of both kernels as by `_binned_sums`, two of (3,), but from every pair, without bins."""
+        in_x = self._groups < self.folds.n_groups
+        weights = np.column_stack([self._omega * in_x, self._omega * ~in_x])  # (N, 2)
         kernels = radial.plain_and_squared(self.table, i)
         sums = radial_sums(self._rows, self._rows, weights, kernels, float(self.sigmas[level]), direct=self.direct)
-        found = []
+        results = []
         for values, peak in zip(sums, (self.table.plain[i, 0], self.table.squared[i, 0]), strict=True):
             totals = weights.T @ values  # (2, 2)
             own = np.square(weights).sum(axis=0) * peak
-            found.append(np.array([totals[0, 0] - own[0], totals[0, 1], totals[1, 1] - own[1]]))
-        return found[0], found[1]
+            results.append(np.array([totals[0, 0] - own[0], totals[0, 1], totals[1, 1] - own[1]]))
+        return results[0], results[1]
 
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, times the scale, (k,)."""
@@ -135,7 +138,7 @@ class PairsSolver(FilterKernel):
 
     def unbiased(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve under 2F - F^2, times the scale, (k,)."""
-        return self._curve(side, model[0], radial.of_statistic(self.table, model[1]), points)
+        return self._curve(side, model[0], radial.statistic_kernel(self.table, model[1]), points)
 
     def _curve(self, side: Side, level: int, kernels: radial.Radial, points: FloatArray) -> FloatArray:
         sigma = float(self.sigmas[level])

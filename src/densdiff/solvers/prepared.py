@@ -1,4 +1,7 @@
-"""Two checked samples brought to inner units, with their seed and folds: what every estimator starts from."""
+"""Two checked samples brought to inner units, with their seed and folds: what every estimator starts from.
+
+Checks of what a user passed are in `data`, solvers in the modules beside this one.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -32,7 +35,7 @@ class WeightedSample:
 
     @classmethod
     def of(cls, rows: FloatArray, omega: FloatArray | None = None) -> "WeightedSample":
-        """Of an array, all rows alike without weights."""
+        """The sample of an array, all rows weighted alike without weights."""
         return cls(ArraySample(rows), np.full(len(rows), 1.0 / len(rows)) if omega is None else omega)
 
 
@@ -40,8 +43,8 @@ class WeightedSample:
 class Prepared:
     """Both samples, their common scaling and the draw of folds."""
 
-    given: Pair  # as checked
-    pair: Pair  # the same without copies of whole samples
+    checked: Pair  # as it came
+    pair: Pair  # each distinct row once where whole samples are copies
     scaling: Scaling
     x: WeightedSample
     y: WeightedSample
@@ -53,8 +56,8 @@ class Prepared:
     @property
     def levels(self) -> npt.NDArray[np.intp]:
         """How many levels each column of categories has; these are the last columns of the rows, (c,)."""
-        found = [self.pair.levels[j] for j in self.scaling.keep] if self.pair.levels else []
-        return np.array([len(of) for of in found if of is not None and len(of) > 1], dtype=np.intp)
+        columns = [self.pair.levels[j] for j in self.scaling.keep] if self.pair.levels else []
+        return np.array([len(names) for names in columns if names is not None and len(names) > 1], dtype=np.intp)
 
     def numbers(self, rows: FloatArray) -> FloatArray:
         """The columns that are no categories."""
@@ -80,7 +83,7 @@ class Prepared:
             for k, count in enumerate(self.levels)
         ]
 
-    def first_rows(self, count: int) -> FloatArray:
+    def draw_distinct_rows(self, count: int) -> FloatArray:
         """About ``count`` distinct rows in the user's units, drawn from each sample in proportion to its size.
 
         Drawn from the seed and each sample's own size alone and returned sorted, so that swapping the samples
@@ -96,7 +99,9 @@ class Prepared:
 
     def ladder(self) -> FloatArray:
         """The sigmas to search, in inner units, widest first."""
-        return kernel.sigma_ladder(np.unique(self.numbers(self.scaling.apply(self.first_rows(_LADDER_ROWS))), axis=0))
+        return kernel.sigma_ladder(
+            np.unique(self.numbers(self.scaling.apply(self.draw_distinct_rows(_LADDER_ROWS))), axis=0)
+        )
 
     @property
     def all_at_once(self) -> bool:
@@ -115,26 +120,27 @@ class Prepared:
 
     def some_pooled(self, count: int) -> FloatArray:
         """Pooled rows in inner units, drawn by position whatever their labels, (count, d) or all."""
-        return self._pooled(self.x.rows, self.y.rows, count)
+        return self._draw_pooled(self.x.rows, self.y.rows, count)
 
-    def some_given(self, count: int) -> FloatArray:
-        """The same rows in the user's units."""
-        return self._pooled(self.pair.x, self.pair.y, count)
+    def some_user_rows(self, count: int) -> FloatArray:
+        """Pooled rows in the user's units, the rows that `some_pooled` draws, (count, d) or all."""
+        return self._draw_pooled(self.pair.x, self.pair.y, count)
 
-    def pooled_given(self, most: int) -> FloatArray:
+    def pooled_user_rows(self, most: int) -> FloatArray:
         """All pooled rows in the user's units, X's first; so many of them where not all can be had at once."""
         if not self.all_at_once:
-            return self.some_given(most)
+            return self.some_user_rows(most)
         return np.concatenate([self.pair.x[:], self.pair.y[:]])
 
-    def _pooled(self, x: Sample, y: Sample, count: int) -> FloatArray:
+    def _draw_pooled(self, x: Sample, y: Sample, count: int) -> FloatArray:
+        """Rows of two samples drawn by position whatever their labels, (count, d) or all."""
         drawn = selection.draw_rows(self.seed, len(x) + len(y), count)
-        found, of_x = np.empty((len(drawn), x.shape[1])), drawn < len(x)
-        found[of_x], found[~of_x] = x[drawn[of_x]], y[drawn[~of_x] - len(x)]
-        return found
+        rows, in_x = np.empty((len(drawn), x.shape[1])), drawn < len(x)
+        rows[in_x], rows[~in_x] = x[drawn[in_x]], y[drawn[~in_x] - len(x)]
+        return rows
 
     def pooled_ladder(self) -> FloatArray:
-        """The same from pooled rows drawn whatever their labels, for tests."""
+        """The sigmas of a test, in inner units, widest first: from pooled rows drawn whatever their labels."""
         return kernel.sigma_ladder(np.unique(self.numbers(self.some_pooled(_LADDER_ROWS)), axis=0))
 
     def sigmas(self, grid: FloatArray | None) -> FloatArray:
@@ -156,9 +162,9 @@ def rows_to_prefetch(seed: int, n_centers: int, n: int, m: int) -> tuple[selecti
     """Numbers of the rows that a fit and a test of two samples ask for, some of them several times: had in one pass,
     they cost no other.
     """
-    found: list[list[selection.IntArray]] = [[], []]
+    indices: list[list[selection.IntArray]] = [[], []]
     sizes = n, m
-    for index, size in zip(found, sizes, strict=True):
+    for index, size in zip(indices, sizes, strict=True):
         for count in (_LADDER_ROWS, n_centers):
             take = size if n + m <= count else max(1, count * size // (n + m))
             index.append(selection.draw_rows(seed, size, take))
@@ -166,18 +172,18 @@ def rows_to_prefetch(seed: int, n_centers: int, n: int, m: int) -> tuple[selecti
         index += [np.arange(0, size, -(-size // count)) for count in _SPACED]
     for count in (*_DRAWN_POOLED, n_centers):
         drawn = selection.draw_rows(seed, n + m, count)
-        found[0].append(drawn[drawn < n])
-        found[1].append(drawn[drawn >= n] - n)
-    x, y = map(np.concatenate, found)
+        indices[0].append(drawn[drawn < n])
+        indices[1].append(drawn[drawn >= n] - n)
+    x, y = map(np.concatenate, indices)
     return x, y
 
 
 def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) -> Prepared:
-    """Scale, seed and deal the rows of a checked pair."""
+    """Scale the rows of a checked pair, draw its seed and assign its folds."""
     seed = parameters.seed(random_state)
-    given, pair = pair, pair if pair.copies == 1 else _merged(pair)
+    checked, pair = pair, pair if pair.copies == 1 else _merge_copies(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
-    codes = np.array([of is not None for of in pair.levels]) if pair.levels else None
+    codes = np.array([names is not None for names in pair.levels]) if pair.levels else None
     scaling, inner_x, inner_y = pooled(pair.x, pair.y, (omega_x, omega_y), standardize, codes)
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
@@ -186,7 +192,7 @@ def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) 
         messages.warn(notes[-1])
         folds = smaller
     return Prepared(
-        given=given,
+        checked=checked,
         pair=pair,
         scaling=scaling,
         x=WeightedSample(inner_x, omega_x),
@@ -205,18 +211,18 @@ def _normalized(weights: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum())
 
 
-def _merged(pair: Pair) -> Pair:
+def _merge_copies(pair: Pair) -> Pair:
     """Each distinct row once, in order of appearance, with the sum of its copies' weights.
 
     A copy is no new observation: in another fold it would leak, and as a row of its own it would spoil debiasing.
     """
-    parts = []
+    merged = []
     for rows, weights in ((pair.x[:], pair.weights_x), (pair.y[:], pair.weights_y)):
         _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         order = np.argsort(first)
         total = np.bincount(inverse.ravel(), weights).astype(np.float64)[order]  # NumPy 2.0.0 gives it two axes
         even = weights.strides == (0,)
-        parts.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
-    (x, weights_x), (y, weights_y) = parts
+        merged.append((np.asfortranarray(rows[first[order]]), np.broadcast_to(1.0, len(order)) if even else total))
+    (x, weights_x), (y, weights_y) = merged
     samples = ArraySample(x), ArraySample(y)
     return replace(pair, x=samples[0], y=samples[1], weights_x=weights_x, weights_y=weights_y, copies=1)

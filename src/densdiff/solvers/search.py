@@ -1,4 +1,7 @@
-"""From a solver's hold-out scores to the chosen model, and to the debiased distance averaged over near-best models."""
+"""From a solver's hold-out scores to the chosen model, and to the debiased distance averaged over near-best models.
+
+Solvers are built in `fit`.
+"""
 
 from dataclasses import dataclass
 
@@ -34,7 +37,7 @@ class Choice:
         return len(self.sigmas) // len(np.unique(self.sigmas))
 
     @property
-    def averaged(self) -> list[tuple[int, int]]:
+    def averaged_models(self) -> list[tuple[int, int]]:
         """The models that carry weight."""
         return [self._address(int(index)) for index in np.flatnonzero(self.weights)]
 
@@ -48,16 +51,16 @@ def choose(solver: Solver, side: Side, folds: int) -> Choice:
     fold_scores = relative.reshape(-1, raw.shape[2])
     sigmas = np.repeat(solver.sigmas, raw.shape[1])
     lams = solver.lams.ravel()
-    chosen = selection.best(fold_scores.mean(axis=1), sigmas, lams)
+    chosen = selection.best_model(fold_scores.mean(axis=1), sigmas, lams)
     weights = selection.model_weights(fold_scores, chosen, folds)
     return Choice(sigmas, lams, fold_scores, log_scale, chosen, weights)
 
 
 def averaged_distance(solver: Solver, side: Side, choice: Choice) -> tuple[float, float]:
     """E7 averaged over the models near the best score: a value and the logarithm of its factor."""
-    forms = solver.forms(side, [(level, i + solver.distance_steps) for level, i in choice.averaged])
+    forms = solver.forms(side, [(level, i + solver.distance_steps) for level, i in choice.averaged_models])
     values = np.array([form.plain + form.lam_term - form.correction for form in forms])
-    logs = -solver.log_scales[[level for level, _ in choice.averaged]]
+    logs = -solver.log_scales[[level for level, _ in choice.averaged_models]]
     with np.errstate(under="ignore"):
         value = choice.weights[choice.weights > 0] @ (values * np.exp(logs - logs.max()))
     return float(value), float(logs.max())

@@ -1,4 +1,7 @@
-"""The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns."""
+"""The spectral solver: the paper's RKHS estimator exactly, as a filter on a grid, for one to three columns.
+
+Grids are filled in `engines.grids`, transforms and filters computed in `core.fourier`.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -8,7 +11,7 @@ from densdiff.core import grid as grids
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Folds, GroupPattern
-from densdiff.core.weights import mass_of, sum_of_squares
+from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.grids import plan, spread
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import FilterKernel, Side, filter_lams
@@ -31,11 +34,11 @@ class SpectralSolver(FilterKernel):
         self.lams = np.tile(lams, (len(sigmas), 1))
         super().__init__(x.rows.shape[1])
         self.log_scales = np.zeros(len(sigmas))
-        self._mass = [mass_of(g, s.omega) for s, g in self._grouped()]
+        self._mass = [group_masses(g, s.omega) for s, g in self._grouped()]
         self._octaves = np.zeros(len(sigmas), dtype=np.intp)  # the first level of each level's octave
         self._transforms: dict[int, fourier.Transform] = {}  # by the first level of an octave
         self._noise: dict[int, list[FloatArray]] = {}
-        self.n_outside = max(self._transform(levels) for levels in kernel.runs_of(sigmas))
+        self.n_outside = max(self._transform(levels) for levels in kernel.sigma_runs(sigmas))
         self.notes: tuple[str, ...] = ()
         if self.n_outside:
             rows = len(x.rows) + len(y.rows)
@@ -55,7 +58,7 @@ class SpectralSolver(FilterKernel):
                 f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
                 "outside; use solver='pairs' or larger sigmas"
             )
-        grid = grids.finest(np.concatenate([counts for counts, _ in counted]), spacing)
+        grid = grids.finest_grid(np.concatenate([counts for counts, _ in counted]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)
         for octave in range(octaves.max() + 1):
             if octave > 0:
@@ -67,54 +70,55 @@ class SpectralSolver(FilterKernel):
                 self._transforms[first] = fourier.transform(grid, axes, sigmas[chosen], lam)
         return outside
 
-    def _of(self, level: int) -> fourier.Transform:
+    def _octave_transform(self, level: int) -> fourier.Transform:
         return self._transforms[int(self._octaves[level])]
 
     def scores(self, side: Side) -> FloatArray:
         """E14 for every model and fold, (S, L, k)."""
         members, half = self.folds.members, self.folds.n_groups
         table = np.empty((*self.lams.shape, len(members)))
-        for first, of in self._transforms.items():
-            train, holdout = np.zeros((2, len(members), of.values.shape[1]), dtype=of.values.dtype)
-            for weight, mass, values in zip(side, self._mass, (of.values[:half], of.values[half:]), strict=True):
+        for first, transform in self._transforms.items():
+            train, holdout = np.zeros((2, len(members), transform.values.shape[1]), dtype=transform.values.dtype)
+            samples = transform.values[:half], transform.values[half:]
+            for weight, mass, values in zip(side, self._mass, samples, strict=True):
                 if weight != 0:
-                    for part, chosen in ((train, 1.0 - members), (holdout, members)):
-                        part += (chosen * (weight / (chosen @ mass))[:, None]).astype(values.real.dtype) @ values
+                    for means, chosen in ((train, 1.0 - members), (holdout, members)):
+                        means += (chosen * (weight / (chosen @ mass))[:, None]).astype(values.real.dtype) @ values
             for level in np.flatnonzero(self._octaves == first):
-                table[level] = fourier.holdout_scores(of, self.sigmas[level], self.lams[level], train, holdout)
+                table[level] = fourier.holdout_scores(transform, self.sigmas[level], self.lams[level], train, holdout)
         return table
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[Forms]:
         """The twins of E4 to E7 (E12, E13)."""
-        found = []
+        forms = []
         for level, i in models:
-            of = self._of(level)
-            noise = sum(w**2 * part for w, part in zip(side, self._noise_of(level), strict=True))
-            curve = self._curve(side, of)
-            found.append(
+            transform = self._octave_transform(level)
+            noise = sum(w**2 * power for w, power in zip(side, self._noise_powers(level), strict=True))
+            curve = self._curve(side, transform)
+            forms.append(
                 fourier.quadratic_forms(
-                    of, float(self.sigmas[level]), float(self._every_lam[i]), curve, np.asarray(noise)
+                    transform, float(self.sigmas[level]), float(self._every_lam[i]), curve, np.asarray(noise)
                 )
             )
-        return found
+        return forms
 
-    def _curve(self, side: Side, of: fourier.Transform) -> fourier.ComplexArray:
+    def _curve(self, side: Side, transform: fourier.Transform) -> fourier.ComplexArray:
         half = self.folds.n_groups
-        return np.asarray(side.x * of.values[:half].sum(axis=0) + side.y * of.values[half:].sum(axis=0))
+        return np.asarray(side.x * transform.values[:half].sum(axis=0) + side.y * transform.values[half:].sum(axis=0))
 
-    def _noise_of(self, level: int) -> list[FloatArray]:
-        """Expected power of each sample's noise at the frequencies of a level (E13); kept once made."""
-        first, of = int(self._octaves[level]), self._of(level)
+    def _noise_powers(self, level: int) -> list[FloatArray]:
+        """Expected power of each sample's noise at the frequencies of a level (E13); cached."""
+        first, transform = int(self._octaves[level]), self._octave_transform(level)
         if first not in self._noise:
             self._noise[first] = []
             for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
                 total = sum_of_squares(sample.omega)
-                places = grids.places_of(sample.rows[::step].T, of.axes)
-                squares *= (total / squares.sum()) * grids.within(places, of.axes, 0.0)
-                own = fourier.own_power(places, squares, of)
-                power = np.square(np.abs(self._curve(side, of)))
+                places = grids.places_of(sample.rows[::step].T, transform.axes)
+                squares *= (total / squares.sum()) * grids.is_within(places, transform.axes, 0.0)
+                own = fourier.own_power(places, squares, transform)
+                power = np.square(np.abs(self._curve(side, transform)))
                 self._noise[first].append((own - total * power) / (1.0 - total))
         return self._noise[first]
 
@@ -130,15 +134,16 @@ class SpectralSolver(FilterKernel):
     def _filter(self, model: tuple[int, int]) -> FloatArray:
         """F of one model at all frequencies, (m,)."""
         level, i = model
-        return np.asarray(self._of(level).filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0])
+        transform = self._octave_transform(level)
+        return np.asarray(transform.filters(float(self.sigmas[level]), self.lams[level, i : i + 1])[0])
 
     def _filtered(self, side: Side, level: int, filters: FloatArray, points: FloatArray) -> FloatArray:
-        of = self._of(level)
-        places = grids.places_of(points.T, of.axes)
-        near = grids.within(places, of.axes, of.pad / 2)
+        transform = self._octave_transform(level)
+        places = grids.places_of(points.T, transform.axes)
+        near = grids.is_within(places, transform.axes, transform.pad / 2)
         values = np.zeros(len(points))
-        curve = self._curve(side, of)
-        at_once = max(1, _PHASES // max(len(w) for w in of.frequencies))
+        curve = self._curve(side, transform)
+        at_once = max(1, _PHASES // max(len(w) for w in transform.frequencies))
         for block in np.array_split(np.flatnonzero(near), -(-int(near.sum()) // at_once) or 1):
-            values[block] = fourier.evaluate(of, filters, curve, places[block])
+            values[block] = fourier.evaluate(transform, filters, curve, places[block])
         return values

@@ -2,8 +2,7 @@
 
 Smoothing only ever takes away from a distance, so its lower limit needs no more than its standard error; the upper
 limit leans on rougher models, whose noise outweighs what smoothing hides. Bands are for f itself: their centre is a
-rougher estimate with the bias of its filter taken off once more (2F - F^2 in place of F). The constants below were
-chosen by the simulations that docs/calibration.md reports.
+rougher estimate with the bias of its filter taken off once more (2F - F^2). Constants are those of docs/calibration.md.
 """
 
 from dataclasses import dataclass
@@ -39,7 +38,7 @@ class Spreads:
 
     def error(self, a: float, log_factor: float) -> float:
         """The standard error in units of exp(log_factor)."""
-        linear, degenerate = _parts(*self.own, a, log_factor)
+        linear, degenerate = _variance_parts(*self.own, a, log_factor)
         return float(np.sqrt(linear + degenerate))
 
     def above(self, a: float, log_factor: float, value: float, z: float) -> float:
@@ -48,85 +47,86 @@ class Spreads:
         The linear part of the variance grows in proportion to the distance, so where the estimate is low by chance
         its variance is low too: as in Wilson's interval, the limit is raised by z^2 / 2 of what it adds to each unit.
         """
-        found = [z * self.error(a, log_factor)]
-        for each in self.rough:
-            linear, degenerate = _parts(*each, a, log_factor)
+        heights = [z * self.error(a, log_factor)]
+        for rough_noise in self.rough:
+            linear, degenerate = _variance_parts(*rough_noise, a, log_factor)
             spread = z * float(np.sqrt(linear + _ROUGH_DEGENERATE * degenerate))
-            found.append(spread + 0.5 * z**2 * linear / max(value, spread) if spread > 0 else 0.0)
-        return max(found)
+            heights.append(spread + 0.5 * z**2 * linear / max(value, spread) if spread > 0 else 0.0)
+        return max(heights)
 
 
-def _parts(noise: noise.DistanceNoise, log_noise: float, a: float, log_factor: float) -> tuple[float, float]:
+def _variance_parts(noise: noise.DistanceNoise, log_noise: float, a: float, log_factor: float) -> tuple[float, float]:
+    """The linear and the degenerate part of the variance in units of exp(2 log_factor)."""
     factor = float(np.exp(min(2.0 * (log_noise - log_factor), 300.0)))
-    linear, degenerate = noise.parts(a)
+    linear, degenerate = noise.variance_parts(a)
     return linear * factor, degenerate * factor
 
 
 def distance_spreads(fit: Fit) -> Spreads:
     """The noise of the distance at the models that the interval rests on."""
     solver, choice, data = fit.solver, fit.choice, fit.data
-    own = solver.rougher(choice.model, 1.0, LAM_STEP**solver.distance_steps)
-    rough = solver.rougher(choice.model, narrowing(data.x.rows.shape[1]), 1.0)
-    x, y = (keep(sample, data.seed, _DISTANCE_ROWS) for sample in (data.x, data.y))
+    own = solver.rougher_model(choice.model, 1.0, LAM_STEP**solver.distance_steps)
+    rough = solver.rougher_model(choice.model, narrowing(data.x.rows.shape[1]), 1.0)
+    x, y = (subsample(sample, data.seed, _DISTANCE_ROWS) for sample in (data.x, data.y))
     models = own, rough, fit.densities.model(LAM_STEP**DISTANCE_STEPS)
     # a part of the rows tells a variance, but only all of them tell a small witness
-    part = x.stand_in.share < 1 or y.stand_in.share < 1
-    wholes = fit.single_models(models) if part else [None] * len(models)
-    first, *others = (_noise(whole, solver, *model, x, y) for whole, model in zip(wholes, models, strict=True))
+    is_subsampled = x.stand_in.share < 1 or y.stand_in.share < 1
+    full_solvers = fit.single_models(models) if is_subsampled else [None] * len(models)
+    first, *others = (_noise(full, solver, *model, x, y) for full, model in zip(full_solvers, models, strict=True))
     return Spreads(first, others)
 
 
 def band_model(fit: Fit) -> tuple[float, float]:
     """Sigma and lam of the band."""
     solver, d = fit.solver, fit.data.x.rows.shape[1]
-    sigma, lam = solver.rougher(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
+    sigma, lam = solver.rougher_model(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
     widest, strongest = fit.densities.model(LAM_STEP**DISTANCE_STEPS)
     return (sigma, lam) if sigma <= widest else (widest, min(lam, strongest))
 
 
 @dataclass(frozen=True)
-class Kept:
+class Subsample:
     """Rows that stand for a sample, and their weights in it."""
 
     points: FloatArray  # (k, d)
     omega: FloatArray  # (k,)
-    stand_in: noise.Rows
+    stand_in: noise.RowWeights
 
 
-def keep(sample: WeightedSample, seed: int, most: int) -> Kept:
-    """At most so many rows of a sample."""
+def subsample(sample: WeightedSample, seed: int, most: int) -> Subsample:
+    """Rows that stand for a sample, at most so many, drawn if it has more."""
     n = len(sample.rows)
     if n <= most:
         omega = np.ascontiguousarray(sample.omega)
-        return Kept(sample.rows[:], omega, noise.Rows(omega))
+        return Subsample(sample.rows[:], omega, noise.RowWeights(omega))
     chosen = np.sort(selection.draw_rows(seed, n, most))
     omega = sample.omega[chosen]
     among = omega / omega.sum()
     share = sum_of_squares(sample.omega) / float(np.square(among).sum())
-    return Kept(sample.rows[chosen], omega, noise.Rows(among, share))
+    return Subsample(sample.rows[chosen], omega, noise.RowWeights(among, share))
 
 
 def _noise(
-    whole: Solver | None, solver: Solver, sigma: float, lam: float, x: Kept, y: Kept
+    full_solver: Solver | None, solver: Solver, sigma: float, lam: float, x: Subsample, y: Subsample
 ) -> tuple[noise.DistanceNoise, float]:
     xx, xy, yy = (solver.kernel(sigma, lam, a.points, b.points) for a, b in ((x, x), (x, y), (y, y)))
     log_scale, densities = solver.log_scale(sigma), None
-    if whole is not None:
-        scale = np.exp(log_scale - whole.log_scales[0])
+    if full_solver is not None:
+        scale = np.exp(log_scale - full_solver.log_scales[0])
         p_x, q_x, q_y, p_y = (
-            scale * whole.unbiased(side, (0, 0), kept.points)
-            for side, kept in ((DENSITY_X, x), (DENSITY_Y, x), (DENSITY_Y, y), (DENSITY_X, y))
+            scale * full_solver.unbiased(side, (0, 0), sample.points)
+            for side, sample in ((DENSITY_X, x), (DENSITY_Y, x), (DENSITY_Y, y), (DENSITY_X, y))
         )
         own_x, own_y = (
-            (values - np.diag(kernel) * kept.omega) / (1.0 - kept.omega)
-            for values, kernel, kept in ((p_x, xx, x), (q_y, yy, y))
+            (values - np.diag(kernel) * sample.omega) / (1.0 - sample.omega)
+            for values, kernel, sample in ((p_x, xx, x), (q_y, yy, y))
         )
         densities = own_x, q_x, own_y, p_y
     return noise.distance_noise(xx, xy, yy, x.stand_in, y.stand_in, densities), -log_scale
 
 
 def normal_quantile(level: float) -> float:
-    """Two-sided."""
+    """How many standard errors a two-sided interval of this level reaches to either side."""
     return float(ndtri(0.5 + 0.5 * level))
 
 
@@ -150,8 +150,8 @@ def rough_band(
     added to the variance, so that few or no rows near do not pass for certainty.
     """
     sigma, lam = float(solver.sigmas[0]), float(solver.lams[0, 0])
-    kept = [keep(sample, data.seed, _BAND_ROWS) for sample in (data.x, data.y)]
-    x, y = (each.stand_in for each in kept)
+    subsamples = [subsample(sample, data.seed, _BAND_ROWS) for sample in (data.x, data.y)]
+    x, y = (sample.stand_in for sample in subsamples)
     multipliers = _multipliers(len(x.omega), len(y.omega), data.seed)
     # a row's weight; in more columns rows are less often as near as the point itself
     one_row = 2.0 ** (0.25 * (1 - points.shape[1])) * np.hypot(x.share * x.squares, y.share * y.squares)
@@ -159,8 +159,8 @@ def rough_band(
     step = max(1, _BLOCK // len(multipliers))
     for start in range(0, len(points), step):
         block = points[start : start + step]
-        of_x, of_y = (solver.kernel(sigma, lam, block, each.points) for each in kept)
-        spreads = noise.curve_noise(of_x, of_y, x, y)
+        kernel_x, kernel_y = (solver.kernel(sigma, lam, block, sample.points) for sample in subsamples)
+        spreads = noise.curve_noise(kernel_x, kernel_y, x, y)
         spread = np.sqrt(np.square(spreads).sum(axis=1))
         errors[start : start + step] = np.hypot(spread, one_row * solver.peaks(sigma, lam, block))
         if simultaneous:

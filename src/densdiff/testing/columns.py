@@ -85,7 +85,7 @@ def _closer(column: ColumnCells, random: np.random.Generator, few: int, many: in
 
 
 def _own(column: ColumnCells, count: int, random: np.random.Generator) -> FloatArray:
-    return _largest(resample.by_counts(column.counts, column.statistics, count, random))
+    return _largest(resample.permuted_statistics(column.counts, column.statistics, count, random))
 
 
 def _largest(table: FloatArray) -> FloatArray:

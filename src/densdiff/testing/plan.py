@@ -18,7 +18,7 @@ from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.data.points import check_centers
 from densdiff.errors import InputError
-from densdiff.estimators.kde import GaussianOverlap, KDEDifference, dealt_width
+from densdiff.estimators.kde import GaussianOverlap, KDEDifference, cross_validated_width
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import FilterKernel, Side
@@ -240,7 +240,7 @@ def _drawn_centers(estimator: LSDD, data: Prepared) -> FloatArray:
     """Centers in the user's units, from the pooled rows whatever their labels."""
     if estimator.centers is not None:
         return check_centers(estimator.centers, data.pair.names, data.pair.levels)
-    return np.unique(data.some_given(estimator.n_centers), axis=0)
+    return np.unique(data.some_user_rows(estimator.n_centers), axis=0)
 
 
 def _center_kernel(data: Prepared, drawn: FloatArray, sigmas: FloatArray | None) -> CenterKernel:
@@ -275,7 +275,7 @@ def _pooled_model(
     estimator: LSDD, data: Prepared, centers: FloatArray | None
 ) -> tuple[Model, kernel.Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
-    pooled = data.pooled_given(_POOLED_ROWS)
+    pooled = data.pooled_user_rows(_POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing
     pooled = np.sort(pooled, axis=0) if pooled.shape[1] == 1 else pooled[np.lexsort(pooled.T)]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
@@ -333,7 +333,7 @@ def _kde(estimator: KDEDifference, data: Prepared, tuning: str, permutations: in
 
 def _pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
     """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
-    return dealt_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
+    return cross_validated_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
 
 
 def _kliep(estimator: KLIEP, data: Prepared, tuning: str) -> Tested:

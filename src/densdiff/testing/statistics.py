@@ -249,7 +249,7 @@ class CellStatistics:
 
     def permuted(self, permutations: int, random: np.random.Generator) -> FloatArray:
         """(1 + permutations, M), the data first."""
-        return resample.by_counts(self.cells.counts, self._of_counts, permutations, random)
+        return resample.permuted_statistics(self.cells.counts, self._of_counts, permutations, random)
 
     def _of_counts(self, counts: resample.CountArray) -> FloatArray:
         return resample.cell_statistics(self.cells, counts, self.models)

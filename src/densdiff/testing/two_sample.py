@@ -184,12 +184,12 @@ def _permuted(
     """Statistics with the data's own first, the model they are reported at, the p-value, and what was tried."""
     if isinstance(case.statistics, CellStatistics):
         table = case.statistics.permuted(count, random)
-    elif resample.partitions(is_x, groups) - 1 <= count:
+    elif resample.count_partitions(is_x, groups) - 1 <= count:
         table = case.table([resample.every_relabelling(is_x, groups)])
         values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
         return values, best, resample.share_at_least(values), "all partitions"
     else:
-        table = case.table(resample.with_own(is_x, resample.relabellings(is_x, groups, count, random)))
+        table = case.table(resample.prepend_data_labels(is_x, resample.relabellings(is_x, groups, count, random)))
     values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
     return values, best, resample.pvalue(float(values[0]), values[1:]), "permutation"
 
@@ -240,8 +240,8 @@ def _result(case: Tested, data: Prepared, values: FloatArray, best: int, p: floa
         lam=lam,
         solver=case.solver,
         n_centers=case.n_centers,
-        n_x=len(data.given.x),
-        n_y=len(data.given.y),
+        n_x=len(data.checked.x),
+        n_y=len(data.checked.y),
         seed=data.seed,
         tuning=case.tuning,
         warnings=tuple(notes),
