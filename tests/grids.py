@@ -15,4 +15,4 @@ def finest_grid(d, spacing=0.2, groups=3, weighted=True):
     ]
     counts, outside = grids.spread(rows, omega, labels, groups, axes, spacing)
     assert outside == 0
-    return rows, omega, labels, axes, grids.finest(counts, spacing)
+    return rows, omega, labels, axes, grids.finest_grid(counts, spacing)

@@ -172,7 +172,7 @@ def regions_of_all_rows(cell, run):
     rows, in_b = question._rows_of(pair)
     levels = np.array([0 if of is None else len(of) for of in both.levels])
     rules = search_rules(rows, in_b, levels, 5)
-    return bool(rules and regions._confirmed(rules, rows, in_b, ALPHA))
+    return bool(rules and regions._confirm(rules, rows, in_b, ALPHA))
 
 
 # -- planted differences ---------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def test_straightened_sums_are_those_of_residuals_around_a_parabola(seed, n, p):
     u = noise(seed, n, p)
     t = np.arange(n)
     fit = np.column_stack([np.polyval(np.polyfit(t, column, 2), t) for column in u.T])
-    found = scan.straightened(scan.running_sums(u) + 5.0)
+    found = scan.detrended_sums(scan.running_sums(u) + 5.0)
     np.testing.assert_allclose(found, scan.running_sums(u - fit), atol=1e-8)
 
 
@@ -124,17 +124,17 @@ def test_a_season_is_seen_beside_noise_and_a_trend(length, period, factor):
     for seed in range(5):
         rows = noise(seed, length, 2) + np.linspace(0, 3, length)[:, None]
         rows[:, 1] += np.sqrt(2) * np.sin(2 * np.pi * np.arange(length) / period + seed)
-        assert scan.season(rows * factor) == pytest.approx(period, rel=0.07)
+        assert scan.longest_period(rows * factor) == pytest.approx(period, rel=0.07)
 
 
 def test_neither_noise_nor_levels_nor_constants_are_a_season():
     for seed in range(10):
-        assert scan.season(noise(seed, 300, 2)) == 0
-        assert scan.season(np.cumsum(noise(seed, 300, 1), axis=0)) == 0
-        assert scan.season(np.repeat([0.0, 3.0, 0.0, 3.0], 75)[:, None] + 0.3 * noise(seed, 300, 1)) == 0
+        assert scan.longest_period(noise(seed, 300, 2)) == 0
+        assert scan.longest_period(np.cumsum(noise(seed, 300, 1), axis=0)) == 0
+        assert scan.longest_period(np.repeat([0.0, 3.0, 0.0, 3.0], 75)[:, None] + 0.3 * noise(seed, 300, 1)) == 0
     for length in (1, 2, 3, 15):
-        assert scan.season(np.zeros((length, 1))) == 0
-        assert scan.season(np.ones((length, 2))) == 0
+        assert scan.longest_period(np.zeros((length, 1))) == 0
+        assert scan.longest_period(np.ones((length, 2))) == 0
 
 
 @given(seeds, st.integers(1, 3), st.integers(1, 25), st.integers(1, 3))
@@ -173,7 +173,7 @@ def test_a_change_leaves_no_trace_in_the_residuals():
 def test_dependence_counts_no_pair_across_a_cut(seed):
     u = noise(seed, 2, 30, 3)
     left, starts = scan._residuals(u, 4)
-    found = scan.dependence(u, 4)
+    found = scan.estimate_dependence(u, 4)
     for b in range(2):
         pairs = sum(left[b, t] * left[b, t - 1] for t in range(1, 30) if not starts[b, t])
         squares = np.square(left[b]).sum(axis=0)
@@ -186,7 +186,7 @@ def test_dependence_of_an_autoregression_is_found(phi):
     """Standard error 0.01 and less at 8000 samples; cutting takes (1 + 3 phi) times the share of cuts away at most."""
     u = lfilter([np.sqrt(1 - phi**2)], [1.0, -phi], noise(0, 2, 8500, 2), axis=1)[:, 500:]
     u *= [1.0, 3.0]
-    found = scan.dependence(u, 200)
+    found = scan.estimate_dependence(u, 200)
     share = found.pieces.max() / 8000
     assert share < 0.005
     np.testing.assert_allclose(found.correlation, phi, atol=0.04 + 4 * share)
@@ -216,7 +216,7 @@ def test_slow_axes_are_orthogonal_and_ordered_by_the_noise_along_them():
 
 def null(seed, phi=0.4, n=120, count=60):
     u = lfilter([1.0], [1.0, -phi], noise(5, 1, n, 3), axis=1)
-    found = scan.dependence(u, 8)
+    found = scan.estimate_dependence(u, 8)
     fitted = scan.Dependence(found.variance[0], found.correlation[0], found.pieces[0])
     return fitted, np.concatenate(list(scan.null_series(fitted, n, 8, 0.8, count, np.random.default_rng(seed))))
 
@@ -234,7 +234,7 @@ def test_null_series_come_from_the_seed_alone_in_batches_of_any_size(monkeypatch
 def test_null_series_show_the_dependence_that_was_seen():
     """The weights divide by a long-run variance, so correlations are compared; they are raised by three errors."""
     fitted, found = null(0, count=200)
-    refit = scan.dependence(np.diff(found, axis=1), 8)
+    refit = scan.estimate_dependence(np.diff(found, axis=1), 8)
     gap = np.median(refit.correlation, axis=0) - fitted.correlation
     assert (gap > -0.06).all()
     assert (gap < 0.06 + 3 / np.sqrt(120)).all()
@@ -284,7 +284,7 @@ def slowly_refined(u, changes, reach, side, least):
 )
 def test_refined_changes_are_those_of_loops(seed, places, reach, side, least):
     u = noise(seed, 40, 2)
-    found, kept = scan.refined(scan.running_sums(u), np.array(sorted(places), dtype=np.intp), reach, side, least)
+    found, kept = scan.refine_changes(scan.running_sums(u), np.array(sorted(places), dtype=np.intp), reach, side, least)
     slow, slow_kept = slowly_refined(u, sorted(places), reach, side, least)
     assert found.tolist() == slow
     assert kept.tolist() == slow_kept
@@ -293,6 +293,6 @@ def test_refined_changes_are_those_of_loops(seed, places, reach, side, least):
 
 def test_an_echo_of_a_change_goes_and_the_change_stays():
     u = np.repeat([0.0, 5.0], 50)[:, None] + 0.1 * noise(0, 100, 1)
-    found, kept = scan.refined(scan.running_sums(u), np.array([46, 60]), 8, 5, 1.0)
+    found, kept = scan.refine_changes(scan.running_sums(u), np.array([46, 60]), 8, 5, 1.0)
     assert found.tolist() == [50]
     assert len(kept) == 1

@@ -60,7 +60,7 @@ def test_own_power_equals_the_power_of_every_single_row(d):
     for i in range(12):
         one = slice(i, i + 1)
         alone[i] = grids.spread(rows[one], omega[one], np.zeros(1, dtype=int), 1, axes, grid.spacing)[0][0]
-    of = fourier.transform(grids.finest(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
+    of = fourier.transform(grids.finest_grid(alone, grid.spacing), axes, np.array([1.0]), 1e-2)
     expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
     found = fourier.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
     np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision

@@ -62,7 +62,7 @@ def test_spreading_keeps_first_moments(d):
 def test_coarsening_equals_spreading_on_the_coarse_grid(d):
     rows, omega, labels, axes, fine = finest_grid(d)
     coarse = grids.coarsen(fine)
-    direct = grids.finest(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
+    direct = grids.finest_grid(grids.spread(rows, omega, labels, 3, axes, 2 * fine.spacing)[0], 2 * fine.spacing)
     assert coarse.spacing == direct.spacing
     nodes = {}
     for name, grid in (("coarse", coarse), ("direct", direct)):

@@ -218,8 +218,8 @@ def test_a_region_whose_interval_has_zero_in_it_is_none():
     for rule, level in ((rules[1], ALPHA), (rules[0], 1e-9)):
         assert conditional_test(holds(rule, rows), in_b, np.zeros(2000, dtype=int))[0] < level
     assert newcombe(np.array([100, 131]), np.array([1000, 1000]), ALPHA / 2)[0] < 0
-    assert [region.rule for _, region in regions._confirmed(rules, rows, in_b, ALPHA)] == rules[:1]
-    assert [region.rule for _, region in regions._confirmed(rules[1:], rows, in_b, ALPHA)] == rules[1:]
+    assert [region.rule for _, region in regions._confirm(rules, rows, in_b, ALPHA)] == rules[:1]
+    assert [region.rule for _, region in regions._confirm(rules[1:], rows, in_b, ALPHA)] == rules[1:]
 
 
 def test_a_rule_of_about_half_of_the_rows_is_said_where_it_is():

@@ -67,11 +67,11 @@ def test_sets_name_or_leave_out_up_to_eight_levels():
     table = rule_search._Table.of(rows, np.arange(100) >= 50, np.array([20]))
     search = rule_search._Search(table, np.zeros(100, dtype=np.intp))
     single, *sets = search._level_sets(np.ones((1, 2, 20)))
-    assert single.parts.tolist() == [1] * 20
+    assert single.lengths.tolist() == [1] * 20
     for offer in sets:
-        sizes = [int(offer.member(k).sum()) for k in range(len(offer.parts))]
+        sizes = [int(offer.member(k).sum()) for k in range(len(offer.lengths))]
         assert sizes == [*range(1, 9), *range(12, 20)]
-        assert offer.parts.tolist() == [min(size, 20 - size) for size in sizes]
+        assert offer.lengths.tolist() == [min(size, 20 - size) for size in sizes]
 
 
 def test_pairs_of_columns_are_counted_as_they_are():

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
 from densdiff.core import selection, sliding_window
-from densdiff.core.sliding_window import Records, SlidingSum, run_length_threshold, simulated_records
+from densdiff.core.sliding_window import Records, SlidingSum, run_length_threshold, simulate_records
 
 EPS = np.finfo(float).eps
 FEATURES = np.random.default_rng(0).normal(size=(300, 2)) ** 2
@@ -36,7 +36,7 @@ def test_any_chunks_of_the_same_rows_give_the_same_bits(seed, window, width, siz
     parts = [chunked.push(part) for part in np.split(rows, np.cumsum(sizes))]
     np.testing.assert_array_equal(np.concatenate([np.empty((0, width)), *single]), np.concatenate(parts))
     assert one_by_one.seen == chunked.seen == len(rows)
-    for name in ("block", "rest", "sum"):
+    for name in ("block", "tail_sums", "sum"):
         np.testing.assert_array_equal(getattr(one_by_one, name), getattr(chunked, name))
 
 
@@ -147,7 +147,7 @@ def simulated_by_hand(features, window, length, streams, seed, per_chunk):
 def test_simulated_records_are_those_of_plain_means(per_chunk, monkeypatch):
     window, length, streams = 5, 40, 10
     monkeypatch.setattr(sliding_window, "_CHUNK", per_chunk * max(len(FEATURES), (length + window) * FEATURES.shape[1]))
-    found = simulated_records(FEATURES, window, length, streams, np.random.default_rng(1))
+    found = simulate_records(FEATURES, window, length, streams, np.random.default_rng(1))
     scores = simulated_by_hand(FEATURES, window, length, streams, 1, per_chunk)
     # single precision: sums of 44 rows of features up to 12, gaps of the order of 1; ties may fall either way
     close = 45 * 12 * 2**-23
@@ -167,7 +167,7 @@ def test_an_offset_of_the_features_changes_no_threshold():
 
 
 def test_each_simulated_stream_starts_with_a_record_and_rises():
-    found = simulated_records(FEATURES, 5, 60, 30, np.random.default_rng(0))
+    found = simulate_records(FEATURES, 5, 60, 30, np.random.default_rng(0))
     assert len(found.stream) == len(found.step) == len(found.height)
     for i in range(30):
         step, height = found.step[found.stream == i], found.height[found.stream == i]
@@ -178,14 +178,14 @@ def test_each_simulated_stream_starts_with_a_record_and_rises():
 
 
 def test_simulated_records_come_from_the_generator_alone():
-    first, again, other = (simulated_records(FEATURES, 5, 60, 30, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    first, again, other = (simulate_records(FEATURES, 5, 60, 30, np.random.default_rng(seed)) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.height, again.height)
     np.testing.assert_array_equal(first.step, again.step)
     assert not np.isin(other.height, first.height).any()
 
 
 def test_features_without_spread_have_one_record_of_no_height():
-    found = simulated_records(np.zeros((20, 3)), 4, 30, 7, np.random.default_rng(0))
+    found = simulate_records(np.zeros((20, 3)), 4, 30, 7, np.random.default_rng(0))
     np.testing.assert_array_equal(found.stream, np.arange(7))
     np.testing.assert_array_equal(found.height, np.zeros(7))
 
@@ -205,7 +205,7 @@ def test_run_length_counts_from_the_first_row(monkeypatch):
 
 
 def test_a_threshold_is_just_above_the_height_that_was_simulated():
-    heights = simulated_records(FEATURES, 5, 4 * 26, sliding_window.STREAMS, np.random.default_rng(0)).height
+    heights = simulate_records(FEATURES, 5, 4 * 26, sliding_window.STREAMS, np.random.default_rng(0)).height
     threshold, _ = run_length_threshold(FEATURES, 5, 30, np.random.default_rng(0))
     below = heights[heights < threshold].max()  # a tie of it, in double precision, must be no alarm
     assert below * (1 + 2**-22) < threshold < below * (1 + 1e-4)
@@ -264,9 +264,9 @@ def test_thresholds_beyond_the_simulation_rise_from_the_last_simulated_one(kind,
     assert beyond.tolist() == [False] + [True] * 6
     assert (np.diff(thresholds) >= 0).all()
     random = np.random.default_rng(seed)
-    records = simulated_records(features, window, sliding_window.REACH * most, sliding_window.STREAMS, random)
+    records = simulate_records(features, window, sliding_window.REACH * most, sliding_window.STREAMS, random)
     heights = [records.threshold(most / part) for part in (8, 4, 2, 1)]
-    floor = max(heights[-1], sliding_window._ordinary(features, window, random))
+    floor = max(heights[-1], sliding_window._median_window_score(features, window, random))
     assert (thresholds >= floor * (1 + sliding_window._TIES)).all()
     if len(set(heights)) > 1:  # otherwise nothing says how fast to rise
         assert (np.diff(thresholds[1:]) > 0).all()

@@ -85,5 +85,5 @@ def test_radial_sums_in_tiles_are_one_product(monkeypatch):
     found = engine.radial_sums(points, rows, weights, kernels, 0.7, direct=True)
     for sums, block in zip(found, blocks, strict=True):
         np.testing.assert_allclose(sums, block @ weights, rtol=1e-12, atol=1e-14)
-    statistic = engine.kernel_matrix(points, rows, radial.of_statistic(table, 4), 0.7, direct=True)
+    statistic = engine.kernel_matrix(points, rows, radial.statistic_kernel(table, 4), 0.7, direct=True)
     np.testing.assert_allclose(statistic, 2 * blocks[0] - blocks[1], rtol=1e-12, atol=1e-14)

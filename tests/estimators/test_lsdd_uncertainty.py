@@ -50,7 +50,7 @@ def test_standard_error_of_a_given_model_equals_double_loops_in_the_users_units(
     def kernel(a, b):
         return exact_kernel(a, b, 5.0, 0.05) if solver != "centers" else center_kernel(a, b, 5.0, 0.05, x[:7])
 
-    parts = plain_parts(kernel(x, x), kernel(x, y), kernel(y, y), *(core.Rows(o, 1.0) for o in omega), 1.0)
+    parts = plain_parts(kernel(x, x), kernel(x, y), kernel(y, y), *(core.RowWeights(o, 1.0) for o in omega), 1.0)
     assert model.l2_distance().standard_error == pytest.approx(np.sqrt(sum(parts)), rel=1e-8)
 
 

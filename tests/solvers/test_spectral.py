@@ -203,7 +203,7 @@ def test_rows_off_a_cut_axis_are_left_out_and_counted(monkeypatch):
     y[:200, 0] = np.linspace(-2000, 2000, 200)  # without a gap to close
     samples = [WeightedSample.of(rows, np.full(300, 1 / 300)) for rows in (x, y)]
     solver = SpectralSolver(*samples, draw_folds(0, 300, 300, 5), np.array([0.3]), np.array([0.1]))
-    axis = solver._of(0).axes[0]
+    axis = solver._octave_transform(0).axes[0]
     assert axis.cut
     assert any("too far out" in note for note in solver.notes)
     length = axis.length
