@@ -338,11 +338,13 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
         if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
-            got = messages.came(self.estimator)
+            got = messages.describe_value(self.estimator)
             raise InputError(f"estimator must be a classifier object; got {got}", argument="estimator")
         balance = ClassBalance() if self.balance is None else self.balance
         if not isinstance(balance, ClassBalance):
-            raise InputError(f"balance must be a ClassBalance object; got {messages.came(balance)}", argument="balance")
+            raise InputError(
+                f"balance must be a ClassBalance object; got {messages.describe_value(balance)}", argument="balance"
+            )
         fitted, found = clone(self.estimator), None
         if X_unlabeled is None:
             fitted.fit(X, y)

@@ -248,7 +248,7 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
     shares = np.full(int(labelled.codes.max()) + 1, 1.0)
     for repeat in range(2):
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
-        with messages.gathered() if repeat == 0 else nullcontext():  # the second fit says it all again
+        with messages.collect_warnings() if repeat == 0 else nullcontext():  # the second fit says it all again
             model.fit(labelled.rows, new, weights_x=weights)
         scaling = model.fit_.data.scaling
         inner = Labelled(scaling.apply(labelled.rows), labelled.codes, labelled.omega)

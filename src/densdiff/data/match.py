@@ -14,7 +14,7 @@ from densdiff.data.reading import Reading, reading
 from densdiff.data.summary import Summary
 from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
-from densdiff.messages import argument, came, listed, shown, warn
+from densdiff.messages import argument, describe_value, listed, shown, warn
 from densdiff.sources import opening
 from densdiff.sources.block_sample import RowCache
 from densdiff.sources.sample import Sample
@@ -148,7 +148,9 @@ def match_columns(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...]
 def choose_columns(table: Table, columns: Sequence[str]) -> Table:
     """The table with these columns only, by name; columns without names are x0, x1, .."""
     if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
-        raise InputError(f"{argument('columns')} must be a list of names; got {came(columns)}", argument="columns")
+        raise InputError(
+            f"{argument('columns')} must be a list of names; got {describe_value(columns)}", argument="columns"
+        )
     columns = list(columns)
     if others := [name for name in columns if not isinstance(name, str)]:
         cure = f", such as {str(others[0])!r}" if isinstance(others[0], (int, tuple)) else ""

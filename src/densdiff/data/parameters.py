@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from densdiff.data.table import absent
 from densdiff.errors import InputError
-from densdiff.messages import argument, came, hinted, uneven
+from densdiff.messages import argument, describe_choice, describe_ragged, describe_value
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,13 +21,13 @@ def positive_grid(value: Any, name: str) -> FloatArray | None:
     if isinstance(value, str):
         if value == "cv":
             return None
-        raise InputError(f"{need}; got {hinted(value, ('cv',))}", argument=name)
+        raise InputError(f"{need}; got {describe_choice(value, ('cv',))}", argument=name)
     try:
         grid = np.asarray(value)
     except ValueError:
-        raise InputError(f"{need}; got {came(value)}: {uneven(value)}", argument=name) from None
+        raise InputError(f"{need}; got {describe_value(value)}: {describe_ragged(value)}", argument=name) from None
     if grid.dtype.kind not in "iuf":
-        raise InputError(f"{need}; got {came(value)}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}", argument=name)
     if grid.ndim > 1 or not grid.size:
         raise InputError(f"{need}; got shape {grid.shape}", argument=name)
     found = np.array(grid, dtype=np.float64, ndmin=1)
@@ -42,14 +42,14 @@ def whole(value: Any, name: str, minimum: int) -> int:
     """A whole number of at least ``minimum``; floats and booleans are refused."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < minimum:
         need = f"{argument(name)} must be a whole number, at least {minimum}"
-        raise InputError(f"{need}; got {came(value)}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}", argument=name)
     return int(value)
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False, and nothing that merely counts as one of them."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{argument(name)} must be True or False; got {came(value)}", argument=name)
+        raise InputError(f"{argument(name)} must be True or False; got {describe_value(value)}", argument=name)
     return bool(value)
 
 
@@ -59,7 +59,7 @@ def fraction(value: Any, name: str) -> float:
     if not 0 < number < 1:
         hint = f" (did you mean {number / 100:g}?)" if 1 < number < 100 else ""
         need = f"{argument(name)} must lie strictly between 0 and 1"
-        raise InputError(f"{need}; got {came(value)}{hint}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}{hint}", argument=name)
     return number
 
 
@@ -67,7 +67,7 @@ def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
     """One of ``options``; a typo is answered with the nearest one."""
     if not isinstance(value, str) or value not in options:
         need = f"{argument(name)} must be one of {', '.join(map(repr, options))}"
-        raise InputError(f"{need}; got {hinted(value, options)}", argument=name)
+        raise InputError(f"{need}; got {describe_choice(value, options)}", argument=name)
     return str(value)
 
 
@@ -82,7 +82,7 @@ def seed(random_state: Any) -> int:
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return whole(random_state, "random_state", 0)
     need = f"{argument('random_state')} must be None, a whole number from 0 or a NumPy generator"
-    raise InputError(f"{need}; got {came(random_state)}", argument="random_state")
+    raise InputError(f"{need}; got {describe_value(random_state)}", argument="random_state")
 
 
 def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
@@ -98,7 +98,7 @@ def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
         got = f"the class {value.__name__}, pass {value.__name__}()"
         raise InputError(f"model must be an {kind} object; got {got}", argument="model")
     if not fits:
-        raise InputError(f"model must {wanted}; got {came(value)}", argument="model")
+        raise InputError(f"model must {wanted}; got {describe_value(value)}", argument="model")
     return value
 
 

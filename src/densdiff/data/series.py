@@ -14,7 +14,7 @@ from densdiff.data.floats import floats
 from densdiff.data.parameters import whole
 from densdiff.data.table import Column, Table, absent, table_of
 from densdiff.errors import InputError
-from densdiff.messages import argument, came, hinted, listed, name_of, shown, warn
+from densdiff.messages import argument, describe_choice, describe_value, listed, name_of, shown, warn
 
 FloatArray = npt.NDArray[np.float64]
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -81,7 +81,7 @@ def _place(table: Table, name: str) -> int:
         raise InputError(f"time={shown(name)} names a column, but {none}", argument="time")
     if name not in table.names:
         need = f"{argument('time')} must be a column of {table.where} ({listed(table.names)})"
-        raise InputError(f"{need}; got {hinted(name, table.names)}", argument="time")
+        raise InputError(f"{need}; got {describe_choice(name, table.names)}", argument="time")
     if len(table.names) == 1:
         text = f"{table.where} has no column but {shown(name)}, which is its time; at least one of data is needed"
         raise InputError(text, column=name)
@@ -96,7 +96,7 @@ def _own_clock(time: Any, table: Table) -> Column:
         meant = f" (did you mean {str(time)!r}?)" if str(time) in names else ""
         columns = f"the name of a column ({listed(names)}) or an" if names else "an"
         need = f"{columns} array with one value for each of the {_counted(table.shape[0], 'sample')}"
-        raise InputError(f"{argument('time')} must be {need}; got {came(time)}{meant}", argument="time")
+        raise InputError(f"{argument('time')} must be {need}; got {describe_value(time)}{meant}", argument="time")
     found = table_of(time, "time")
     if len(found.columns) != 1:
         cure = "pass the name of a column or one value for each sample"
@@ -238,7 +238,7 @@ def check_window(value: Any, step: float | None) -> int | None:
         found = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", value)
         if not found or found[2] not in _UNITS:
             units = f"units {', '.join(_UNITS)}"
-            raise InputError(f"{need}, {units}; got {hinted(value, ('auto',))}", argument="window")
+            raise InputError(f"{need}, {units}; got {describe_choice(value, ('auto',))}", argument="window")
         if not step:
             cure = f"pass {argument('time', ...)} or samples"
             lacks = "is a duration, but there is no time that runs"
@@ -246,12 +246,12 @@ def check_window(value: Any, step: float | None) -> int | None:
         try:
             samples = round(float(found[1]) * _UNITS[found[2]] / step)
         except (ValueError, OverflowError):
-            raise InputError(f"{need}; got {came(value)}", argument="window") from None
+            raise InputError(f"{need}; got {describe_value(value)}", argument="window") from None
         if samples < 2:
             held = f"{_counted(samples, 'sample')} at a step of {step:g} s"
             need = "at least 2 are needed (times that are numbers count as seconds)"
             raise InputError(f"{argument('window', value)} holds {held}; {need}", argument="window")
         return samples
     if not isinstance(value, numbers.Real):
-        raise InputError(f"{need}; got {came(value)}", argument="window")
+        raise InputError(f"{need}; got {describe_value(value)}", argument="window")
     return whole(value, "window", 2)

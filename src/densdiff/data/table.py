@@ -17,7 +17,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
-from densdiff.messages import DATES, came, listed, shown, uneven
+from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
 EXACT = 2**53  # float64 holds every integer up to here
@@ -116,7 +116,7 @@ def _by_columns(rows: Sequence[Any], where: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for i, row in enumerate(rows):
         if (named := _fields(row)) is None:
-            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}", row=i)
+            raise InputError(f"row 0 of {where} has names and row {i} has none; got {describe_value(row)}", row=i)
         for name, value in named.items():
             found.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
         if len(texts := Counter(map(str, named))) < len(named):
@@ -159,7 +159,7 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
     if hasattr(data, "column_names"):  # a RecordBatch would be read without its names
         raise InputError(f"{where} is a {type(data).__name__}; pass pyarrow.Table.from_batches([{where}])")
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__array__"):
-        raise InputError(f"{where} must be an array, a list of rows or a data frame; got {came(data)}")
+        raise InputError(f"{where} must be an array, a list of rows or a data frame; got {describe_value(data)}")
     try:
         if isinstance(data, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in data):
             data = np.ma.stack(data)  # NumPy would read what is under the mask
@@ -170,7 +170,7 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
         ):
             array = np.asarray(data, dtype=object)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise InputError(f"{where} cannot be read as an array: {uneven(data) or error}") from error
+        raise InputError(f"{where} cannot be read as an array: {describe_ragged(data) or error}") from error
     if isinstance(array, np.ma.MaskedArray):
         numeric = array.dtype.kind in "biuf"
         if np.ma.getmaskarray(array).any():

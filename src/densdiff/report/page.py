@@ -41,7 +41,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         finalize=lambda value: value if hasattr(value, "__html__") else plain(value),
     )
     environment.filters |= {
-        "bare": messages.bare,
+        "bare": messages.quote_name,
         "percent": percent,
         "distance": distance,
         "pvalue": pvalue,

@@ -124,7 +124,7 @@ class MonitorState:
 
 def _check_path(path: Any) -> None:
     if not is_path(path):
-        raise InputError(f"path must name a file; got {messages.came(path)}", argument="path")
+        raise InputError(f"path must name a file; got {messages.describe_value(path)}", argument="path")
 
 
 def checked_run_length(value: Any, window: int) -> float:
