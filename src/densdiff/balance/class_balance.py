@@ -21,8 +21,8 @@ from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
 from densdiff.data import parameters
 from densdiff.data.match import source_of
-from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, left_out
-from densdiff.data.stretches import drawn
+from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, warn_of_extra_columns
+from densdiff.data.stretches import draw_table
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
@@ -221,8 +221,8 @@ class ClassBalance(BaseEstimator):
         data = self._fitted()
         name = messages.name_of("X_new")
         source = source_of(X_new, name)
-        table, extra, count = drawn(source, name, self.seed_, _MOST_NEW, self.feature_names_)
-        left_out(extra, name, notes)
+        table, extra, count = draw_table(source, name, self.seed_, _MOST_NEW, self.feature_names_)
+        warn_of_extra_columns(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):
             notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
         new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)

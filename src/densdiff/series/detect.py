@@ -15,7 +15,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.data.reading import reading
 from densdiff.data.series import Series, check_series, check_window
-from densdiff.data.stretches import counted, most_rows, stretches
+from densdiff.data.stretches import count_rows, rows_that_fit, stretches
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
@@ -209,8 +209,8 @@ def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
     if source.rows_at_once == source.rows:
         return asked.of(source.head())
     name = source.where
-    total, width = counted(source), len(reading(source.head(), name).names)
-    most = most_rows(width)
+    total, width = count_rows(source), len(reading(source.head(), name).names)
+    most = rows_that_fit(width)
     if total <= most:
         return asked.of(next(stretches(source, name, max(total, 1), 0))[1])
     if asked.wanted is not None or not (asked.time is None or isinstance(asked.time, str)):
