@@ -385,7 +385,7 @@ def _columns(both: MatchedTables, alpha: float, permutations: int, seed: int) ->
         found = single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed)
         return *found, describe_shift(pair.x, pair.y)
 
-    cells, distances, moved = zip(*both.a.each(examine, range(d)), strict=True)
+    cells, distances, moved = zip(*both.a.map(examine, range(d)), strict=True)
     p, adjusted = np.ones(d), np.ones(d)
     varying = [j for j in range(d) if cells[j] is not None]
     used = [each for each in cells if each is not None]

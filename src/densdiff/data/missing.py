@@ -21,7 +21,7 @@ from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_col
 from densdiff.data.table import Column, Table, missing_values
 from densdiff.errors import InputError
 from densdiff.messages import argument, shown, warn
-from densdiff.sources.passes import ask_all
+from densdiff.sources.passes import run_passes
 from densdiff.sources.source import Pass
 
 CHOICES = ("error", "drop", "level")
@@ -107,7 +107,7 @@ def _fill_values(matched: MatchedSources) -> dict[str, FloatArray | str]:
             Pass(source, partial(_draw_donors, summary.only(numbers)), _merge_donors, None)
             for source, summary in zip(matched.sources, matched.readings, strict=True)
         ]
-        for j, *donors in zip(numbers, *ask_all(passes), strict=True):
+        for j, *donors in zip(numbers, *run_passes(passes), strict=True):
             fills[matched.names[j]] = imputation.pool_donors(*donors)
     return fills
 

@@ -248,4 +248,4 @@ class _Search:
 
     def all_built(self, builds: Sequence[Callable[[], Built]]) -> list[Built]:
         """Several solvers, in the passes of one where rows have to be read."""
-        return self.data.x.rows.each(lambda build: build(), builds)
+        return self.data.x.rows.map(lambda build: build(), builds)
