@@ -164,13 +164,13 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
     from densdiff import messages
     from densdiff.errors import InputError
-    from densdiff.io.write import written
+    from densdiff.io.write import atomic_write
 
     if target is None:
         return
     if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
         raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
-    with suppress(_Enough), written(target) as aside:
+    with suppress(_Enough), atomic_write(target) as aside:
         aside.touch()
         raise _Enough
 

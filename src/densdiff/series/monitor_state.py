@@ -18,7 +18,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.io.npy import quiet
 from densdiff.io.options import is_path
-from densdiff.io.write import written
+from densdiff.io.write import atomic_write
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 
@@ -64,7 +64,7 @@ class MonitorState:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
         arrays |= {"block": self.sums.block, "rest": self.sums.rest, "sum": self.sums.sum} | self.model.arrays()
-        with written(path) as aside, aside.open("wb") as file:
+        with atomic_write(path) as aside, aside.open("wb") as file:
             np.savez(file, **arrays)
 
     @classmethod
