@@ -61,7 +61,12 @@ def test_marks_hold_whatever_they_are_given(text, value):
 
 @pytest.mark.parametrize("data", [FORGED, f"a{FORGED}b", "\ue000", "\ue000a\ue001", "\ue002"])
 def test_marks_in_the_data_of_a_user_are_text(data):
-    for worded in (messages.shown(data), messages.bare(data), messages.listed([data]), messages.came(data)):
+    for worded in (
+        messages.shown(data),
+        messages.quote_name(data),
+        messages.listed([data]),
+        messages.describe_value(data),
+    ):
         assert worded.isprintable()
         assert errors.marks(worded) == []
     assert errors.marks(messages.escaped(data)) == []
@@ -88,7 +93,7 @@ def test_errors_need_no_more_than_a_message(kind):
 
 def test_an_input_is_called_as_its_reader_calls_it_within_and_by_its_own_name_outside():
     assert messages.name_of("A") == "A"
-    with messages.called({"A": "jan.csv"}):
+    with messages.set_display_names({"A": "jan.csv"}):
         name = messages.name_of("A")
         assert messages.name_of("B") == "B"
     assert errors.plain(name) == "A"
@@ -98,7 +103,7 @@ def test_an_input_is_called_as_its_reader_calls_it_within_and_by_its_own_name_ou
 
 def test_warnings_and_notes_read_as_python_and_the_warning_keeps_the_marks():
     notes = []
-    with messages.called({"A": "jan.csv"}), pytest.warns(errors.DensDiffWarning) as caught:
+    with messages.set_display_names({"A": "jan.csv"}), pytest.warns(errors.DensDiffWarning) as caught:
         messages.warn(f"{messages.name_of('A')} is odd", notes)
     assert notes == ["A is odd"] == [str(caught[0].message)]
     assert caught[0].category is errors.DensDiffWarning
@@ -108,7 +113,7 @@ def test_warnings_and_notes_read_as_python_and_the_warning_keeps_the_marks():
 
 
 def test_results_hold_no_marks():
-    with messages.called({"A": "jan.csv"}):
+    with messages.set_display_names({"A": "jan.csv"}):
         note = f"{messages.name_of('A')} is odd"
     made = {"sigma": 1.0, "lam": 1.0, "solver": "", "n_centers": 1, "n_x": 1, "n_y": 1, "seed": 1, "tuning": ""}
     assert Receipt(**made, warnings=(note,)).warnings == ("A is odd",)

@@ -35,7 +35,7 @@ def marks(marked: str) -> list[Mark]:
 
 def rendered(marked: str, wording: Callable[[Mark], str]) -> str:
     """A text with each mark in some wording."""
-    return _MARK.sub(lambda found: wording(Mark(*found.groups())), marked)
+    return _MARK.sub(lambda match: wording(Mark(*match.groups())), marked)
 
 
 def plain(marked: str) -> str:
@@ -73,7 +73,7 @@ class DensDiffError(Exception):
         self.row = None if row is None else int(row)
 
     def reworded(self, message: str) -> Self:
-        """The same error with another text."""
+        """A copy of this error with another text."""
         about = {"file": self.file, "argument": self.argument, "column": self.column}
         return type(self)(message, row=self.row, **about)
 

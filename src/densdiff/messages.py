@@ -1,4 +1,7 @@
-"""How a value, a list of names and a note are worded: one harmless line, whatever they hold."""
+"""How messages word an argument, a value, a list of names and a note: one harmless line, whatever they hold.
+
+Which message is due is decided by the room that raises it; the exceptions live in `errors`.
+"""
 
 import datetime
 import difflib
@@ -16,8 +19,8 @@ from densdiff.errors import DensDiffWarning, mark, plain
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _SHOWN = 5  # names or notes of one sort listed before "and .. more"
-_gathered: ContextVar[list[str] | None] = ContextVar("gathered", default=None)
-_called: ContextVar[Mapping[str, str] | None] = ContextVar("called", default=None)
+_collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+_display_names: ContextVar[Mapping[str, str] | None] = ContextVar("display_names", default=None)
 
 
 def argument(name: str, value: Any = None) -> str:
@@ -29,8 +32,8 @@ def argument(name: str, value: Any = None) -> str:
         return mark(name, name)
     if value is ...:
         return mark(f"{name}=", name)
-    word = isinstance(value, str) and value.isidentifier()
-    return mark(f'{name}="{value}"' if word else f"{name}={shown(value)}", name, value if word else shown(value))
+    is_word = isinstance(value, str) and value.isidentifier()
+    return mark(f'{name}="{value}"' if is_word else f"{name}={shown(value)}", name, value if is_word else shown(value))
 
 
 def memory_limit(value: int | str) -> str:
@@ -39,18 +42,18 @@ def memory_limit(value: int | str) -> str:
 
 
 @contextmanager
-def called(names: Mapping[str, str]) -> Iterator[None]:
+def set_display_names(names: Mapping[str, str]) -> Iterator[None]:
     """Let messages inside know how their reader calls what the library calls A, X or series."""
-    token = _called.set(names)
+    token = _display_names.set(names)
     try:
         yield
     finally:
-        _called.reset(token)
+        _display_names.reset(token)
 
 
 def name_of(argument: str) -> str:
     """An argument that holds data, as messages call it; Python, and every result, reads its own name."""
-    name = (_called.get() or {}).get(argument)
+    name = (_display_names.get() or {}).get(argument)
     return argument if name is None else mark(argument, argument, name)
 
 
@@ -58,8 +61,8 @@ def warn(text: str, notes: list[str] | None = None) -> None:
     """Warn at the line of the first caller outside the library, and add the text, without marks, to ``notes``."""
     if notes is not None:
         notes.append(plain(text))
-    if (gathered := _gathered.get()) is not None:
-        gathered.append(text)
+    if (collected := _collected.get()) is not None:
+        collected.append(text)
         return
     level, frame = 1, sys._getframe()
     while f"{frame.f_globals.get('__name__')}.".startswith("densdiff.") and frame.f_back:
@@ -68,19 +71,23 @@ def warn(text: str, notes: list[str] | None = None) -> None:
 
 
 @contextmanager
-def gathered() -> Iterator[list[str]]:
-    """What would be warned of inside; Python's own way of recording is the process's, and threads would spoil it."""
+def collect_warnings() -> Iterator[list[str]]:
+    """The texts of warnings raised inside, none of which is shown.
+
+    Python's own way of recording is the process's, and threads would spoil it.
+    """
     texts: list[str] = []
-    token = _gathered.set(texts)
+    token = _collected.set(texts)
     try:
         yield texts
     finally:
-        _gathered.reset(token)
+        _collected.reset(token)
 
 
 def capped(notes: list[str], what: str) -> list[str]:
-    rest = len(notes) - _SHOWN
-    return notes if rest <= 0 else [*notes[:_SHOWN], f"{rest} more {what}"]
+    """The first notes of one sort, and how many more columns they would be about."""
+    n_more = len(notes) - _SHOWN
+    return notes if n_more <= 0 else [*notes[:_SHOWN], f"{n_more} more {what}"]
 
 
 def escaped(text: str) -> str:
@@ -100,8 +107,8 @@ def one_line(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 20]}..{text[-10:]}"
 
 
-def bare(name: str) -> str:
-    """A name within a sentence: without quotes where nothing in it could mislead."""
+def quote_name(name: str) -> str:
+    """A name within a sentence, in quotes only where something in it could mislead."""
     text = shown(name)
     return name if name and text[1:-1] == name == name.strip() else text
 
@@ -112,21 +119,24 @@ def missing_text(count: int, row: int) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
+    """The first names in quotes, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(map(shown, names[:_SHOWN])) + more
 
 
-def came(value: Any) -> str:
-    plain = value is None or isinstance(value, (str, bytes, numbers.Number, np.generic))
-    return shown(value) if plain else f"an object of type {type(value).__name__}"
+def describe_value(value: Any) -> str:
+    """What an error says it got: a plain value itself, of any other object its type."""
+    is_plain = value is None or isinstance(value, (str, bytes, numbers.Number, np.generic))
+    return shown(value) if is_plain else f"an object of type {type(value).__name__}"
 
 
-def hinted(value: Any, options: Sequence[str]) -> str:
+def describe_choice(value: Any, options: Sequence[str]) -> str:
+    """What an error says it got in place of one of the options, and the option that was probably meant."""
     near = difflib.get_close_matches(value.lower().strip(), options, n=1, cutoff=0.5) if isinstance(value, str) else []
-    return came(value) + (f" (did you mean {near[0]!r}?)" if near else "")
+    return describe_value(value) + (f" (did you mean {near[0]!r}?)" if near else "")
 
 
-def uneven(rows: Any) -> str:
+def describe_ragged(rows: Any) -> str:
     """Where a list of lists is ragged, or nothing."""
     rows = rows if isinstance(rows, (list, tuple)) else []
     sizes = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in rows]

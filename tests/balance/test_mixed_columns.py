@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import densdiff as dd
-from densdiff.balance.mixture import encoded
+from densdiff.balance.mixture import encode_columns
 from densdiff.core.scaling import pooled_scaling
 from tests.classes import fitted
 
@@ -79,7 +79,7 @@ def test_two_levels_are_as_far_apart_as_a_standardized_0_and_1(seed):
     omega = random.uniform(0.5, 2, 12)
     omega /= omega.sum()
     expected = np.concatenate(pooled_scaling(rows, new, omega, np.full(7, 1 / 7), True)[1:])
-    found = encoded(rows, new, omega, [0, 2], True)
+    found = encode_columns(rows, new, omega, [0, 2], True)
     np.testing.assert_allclose(pdist(found), pdist(expected), rtol=1e-9, atol=1e-9)
 
 
@@ -87,7 +87,7 @@ def test_two_levels_are_as_far_apart_as_a_standardized_0_and_1(seed):
 def test_levels_are_so_far_apart_that_rows_differ_as_much_as_in_a_column_of_numbers(seed, k):
     random = np.random.default_rng(seed)
     rows, new = (np.concatenate([np.arange(k), random.integers(0, k, n)])[:, None] * 1.0 for n in (12, 7))
-    found = encoded(rows, new, np.full(len(rows), 1 / len(rows)), [k], True)
+    found = encode_columns(rows, new, np.full(len(rows), 1 / len(rows)), [k], True)
     assert found.shape == (len(rows) + len(new), k)
     assert np.square(cdist(found, found)).mean() == pytest.approx(2)
 
@@ -95,7 +95,7 @@ def test_levels_are_so_far_apart_that_rows_differ_as_much_as_in_a_column_of_numb
 def test_an_lsdd_gets_encoded_columns_as_they_are():
     (X, y), (new, _) = mixed(6, 60, 0.5), mixed(7, 80, 0.3)
     tables = [np.column_stack([t["size"], np.searchsorted(["blue", "green", "red"], t["color"])]) for t in (X, new)]
-    rows, rows_new = np.split(encoded(*tables, np.full(60, 1 / 60), [0, 3], True), [60])
+    rows, rows_new = np.split(encode_columns(*tables, np.full(60, 1 / 60), [0, 3], True), [60])
     expected = fitted(rows, y, model=dd.LSDD(1.0, 0.1, solver="pairs", standardize=False)).predict(rows_new)
     balance = fitted({name: X[name] for name in ("size", "color")}, y, model=dd.LSDD(1.0, 0.1, solver="pairs"))
     np.testing.assert_allclose(balance.predict({name: new[name] for name in ("size", "color")}), expected, atol=1e-9)

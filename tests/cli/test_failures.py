@@ -97,7 +97,7 @@ def test_interrupt_is_status_130_and_silent(tables, monkeypatch):
 
 
 def test_messages_use_the_words_of_the_command_line_but_leave_names_alone():
-    with messages.called({"A": "x\\1{}.csv"}):
+    with messages.set_display_names({"A": "x\\1{}.csv"}):
         of = f"column 'n_permutations of A' of {messages.name_of('A')}"
     options = [
         messages.argument("n_permutations"),

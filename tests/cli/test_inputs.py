@@ -307,7 +307,7 @@ def page_that(monkeypatch, error):
     """Let a report fail when half of it is written."""
 
     def to_html(self, path, title):
-        with files.written(path) as aside:
+        with files.atomic_write(path) as aside:
             aside.write_text("half")
             raise error
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NotFittedError
 from densdiff.io import memory
 from densdiff.io.csv_form import CsvForm
-from densdiff.io.files import File, opened, read, table
+from densdiff.io.files import File, open_file, read, table
 
 per_example = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 # Words begin with a letter: a column whose first block holds numbers is one of numbers in a large CSV file.
@@ -70,7 +70,7 @@ def same_in_blocks(path, monkeypatch, size, **options):
     with monkeypatch.context() as patch:
         patch.setattr(memory, "TEXT_BLOCK", size)
         patch.setattr(memory, "VALUES", size)
-        file = opened(path, **options)
+        file = open_file(path, **options)
         for _ in range(2):  # begins anew
             assert joined(file).equals(whole)
         assert file.names == whole.column_names
@@ -124,7 +124,7 @@ def test_parquet_files_are_their_blocks(values, group, coded, parts, tmp_path_fa
     whole = table(folder)
     with monkeypatch.context() as patch:
         patch.setattr(memory, "VALUES", 1)
-        file = opened(folder)
+        file = open_file(folder)
         blocks = list(file)
     assert file.rows == whole.num_rows == parts * rows.num_rows
     assert file.names == whole.column_names == rows.column_names
@@ -145,7 +145,7 @@ def test_an_array_file_is_its_blocks(rows, width, order, chosen, tmp_path, monke
     whole = table(tmp_path / "A.npy", columns=names)
     np.testing.assert_array_equal(whole, array[:, ::-1] if chosen and width else array)
     monkeypatch.setattr(memory, "VALUES", 1)
-    file = opened(tmp_path / "A.npy", columns=names)
+    file = open_file(tmp_path / "A.npy", columns=names)
     blocks = [np.column_stack(list(block.values())) if chosen else block for block in file]
     assert (file.rows, file.names, len(blocks)) == (rows, names, -(-rows // 1024))
     np.testing.assert_array_equal(np.concatenate(blocks), whole.reshape(rows, -1))
@@ -194,13 +194,13 @@ def test_a_pipe_is_read_once_and_kept(tmp_path):
 
 def test_a_file_that_fits_is_read_whole_and_another_gives_itself(put):
     path = put("a,b\n" + "1.5,u\n" * 100)
-    assert opened(path).fits
+    assert open_file(path).fits
     assert read(path).num_rows == 100
     with sklearn.config_context(working_memory=4 * 603 / 2**20):
-        assert not opened(path).fits
+        assert not open_file(path).fits
         assert isinstance(read(path), File)
     with sklearn.config_context(working_memory=4 * 604 / 2**20):
-        assert opened(path).fits
+        assert open_file(path).fits
 
 
 @pytest.mark.parametrize(

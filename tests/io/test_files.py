@@ -337,13 +337,13 @@ def untouched(folder):
 
 
 def fail_halfway(path, failure):
-    with files.written(path) as aside:
+    with files.atomic_write(path) as aside:
         aside.write_text("half")
         raise failure
 
 
 def unwritable(path):
-    with pytest.raises(InputError) as caught, files.written(path) as aside:
+    with pytest.raises(InputError) as caught, files.atomic_write(path) as aside:
         aside.write_text("new")
     assert str(caught.value).isprintable()
     return str(caught.value)
@@ -352,7 +352,7 @@ def unwritable(path):
 def test_a_written_file_takes_the_place_of_the_old_one_only_at_the_end(tmp_path):
     target = tmp_path / "report.html"
     target.write_text("old")
-    with files.written(target) as aside:
+    with files.atomic_write(target) as aside:
         aside.write_text("new")
         assert aside.parent == target.parent
         assert aside.name.startswith(".")
@@ -397,7 +397,7 @@ def test_row_41_places_that_cannot_be_written_are_refused_before_the_work(tmp_pa
 def test_writing_through_a_link_keeps_the_link(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real" / "file")
-    with files.written(tmp_path / "link") as aside:
+    with files.atomic_write(tmp_path / "link") as aside:
         aside.write_text("new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real" / "file").read_text() == "new"
@@ -409,7 +409,7 @@ def test_infinity_is_read_from_json_constants(put):
 
 @pytest.mark.parametrize("name", ["y" * 250 + ".html", "\U0001f600" * 62 + ".html"])
 def test_a_name_as_long_as_the_system_allows_is_written(name, tmp_path):
-    with files.written(tmp_path / name) as aside:
+    with files.atomic_write(tmp_path / name) as aside:
         aside.write_text("new")
         assert aside.suffix == ".html"
     assert os.listdir(tmp_path) == [name]

@@ -216,7 +216,7 @@ def test_hostile_names_are_text_everywhere(hostile_pages):
         assert all(c.isprintable() or c == "\n" for c in page)
         shown = "".join(text for inside, text in parsed.text if inside not in ("pre", "style"))
         for name in HOSTILE[:6] if path.name == "changes.html" else HOSTILE:  # six columns of a series are drawn
-            assert svg.cut(messages.bare(name), 15)[:-1] in shown
+            assert svg.cut(messages.quote_name(name), 15)[:-1] in shown
         assert "long" * 25 not in shown
         assert embedded(page)
 

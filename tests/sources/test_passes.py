@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data.table import table_of
 from densdiff.sources import blocks
-from densdiff.sources.block_sample import RowCache, distinct
+from densdiff.sources.block_sample import RowCache, sorted_unique
 from densdiff.sources.blocks import BlockSource
-from densdiff.sources.passes import ask, ask_all, side_by_side
-from densdiff.sources.sample import added
+from densdiff.sources.passes import map_sharing_passes, run_pass, run_passes
+from densdiff.sources.sample import add_sums
 from densdiff.sources.source import Pass
 from tests.large import Blocks, tables
 
@@ -136,12 +136,12 @@ def test_computations_side_by_side_share_passes_also_when_nested():
     source = Counting()
 
     def one(k):
-        total = ask(source, count, added, [f"c{k}"])
-        parts = side_by_side(lambda _: ask(source, count, added, [f"c{k}"]), range(2))
-        last = ask(source, count, added, None) if k == 2 else 0
+        total = run_pass(source, count, add_sums, [f"c{k}"])
+        parts = map_sharing_passes(lambda _: run_pass(source, count, add_sums, [f"c{k}"]), range(2))
+        last = run_pass(source, count, add_sums, None) if k == 2 else 0
         return k, total + sum(parts), last
 
-    assert side_by_side(one, range(3)) == [(0, 21, 0), (1, 21, 0), (2, 21, 7)]
+    assert map_sharing_passes(one, range(3)) == [(0, 21, 0), (1, 21, 0), (2, 21, 7)]
     assert source.passes == 3
     *named, everything = source.columns
     assert [sorted(names) for names in named] == [["c0", "c1", "c2"]] * 2
@@ -152,16 +152,16 @@ def test_passes_over_several_sources_are_asked_for_at_once_and_answered_in_order
     sources = Counting(), Counting()
 
     def passes(k):
-        return [Pass(source, partial(times, k + j), added, [f"c{j}"]) for j, source in enumerate(sources)]
+        return [Pass(source, partial(times, k + j), add_sums, [f"c{j}"]) for j, source in enumerate(sources)]
 
     def one(k):
-        outer = ask_all(passes(k)) + ask_all(passes(10)[::-1])
-        inner = side_by_side(lambda j: ask_all(passes(k + j)), range(2))
+        outer = run_passes(passes(k)) + run_passes(passes(10)[::-1])
+        inner = map_sharing_passes(lambda j: run_passes(passes(k + j)), range(2))
         return outer + [answer for answers in inner for answer in answers]
 
     expected = [[7 * k, 7 * (k + 1), 77, 70, 7 * k, 7 * (k + 1), 7 * (k + 1), 7 * (k + 2)] for k in range(3)]
-    assert ask_all(passes(0)) == [0, 7]
-    assert _within_a_minute(lambda: side_by_side(one, range(3))) == expected
+    assert run_passes(passes(0)) == [0, 7]
+    assert _within_a_minute(lambda: map_sharing_passes(one, range(3))) == expected
     assert [source.passes for source in sources] == [4, 4]  # one alone, and each of the three calls together
 
 
@@ -171,7 +171,7 @@ def times(factor, block, start):
 
 @given(st.lists(st.integers(0, 40), max_size=60), st.lists(st.integers(0, 40), max_size=60))
 def test_numbers_of_rows_once_each_and_those_that_lack(wanted, known):
-    found = distinct(np.array(wanted, dtype=np.int64))
+    found = sorted_unique(np.array(wanted, dtype=np.int64))
     assert found.tolist() == sorted(set(wanted))
     kept = RowCache()
     if known:
@@ -187,12 +187,12 @@ def test_the_error_of_the_first_item_is_raised_and_nobody_waits_for_it(failing):
     def one(k):
         if k in failing:
             raise KeyError(k)
-        ask(source, count, added, None)
-        ask(source, count, added, None)
+        run_pass(source, count, add_sums, None)
+        run_pass(source, count, add_sums, None)
         ended.append(k)
 
     with pytest.raises(KeyError) as caught:
-        _within_a_minute(lambda: side_by_side(one, range(4)))
+        _within_a_minute(lambda: map_sharing_passes(one, range(4)))
     assert caught.value.args == (min(failing),)
     assert sorted(ended) == [k for k in range(4) if k not in failing]
 
@@ -207,15 +207,15 @@ def test_an_error_within_a_pass_reaches_all_who_wait_for_it():
             return 0
 
         try:
-            return ask(source, task, added, None)
+            return run_pass(source, task, add_sums, None)
         except dd.InputError:
             met.append(k)
             raise
 
     with pytest.raises(dd.InputError, match="a bad block"):
-        _within_a_minute(lambda: side_by_side(one, range(3)))
+        _within_a_minute(lambda: map_sharing_passes(one, range(3)))
     assert sorted(met) == [0, 1, 2]
-    assert side_by_side(one, []) == []
+    assert map_sharing_passes(one, []) == []
 
 
 class Terminal(io.StringIO):
@@ -227,14 +227,14 @@ class Terminal(io.StringIO):
 def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, rows, parts):
     monkeypatch.setattr(sys, "stderr", Terminal())
     source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows, AS_TABLE)
-    assert source.run(count, added, None) == 9
+    assert source.run(count, add_sums, None) == 9
     assert sys.stderr.getvalue() == ""  # a short pass says nothing
     monkeypatch.setattr(blocks, "_PATIENCE", 0.0)
-    assert BlockSource("X", source.blocks, rows, AS_TABLE).run(count, added, None) == 9
+    assert BlockSource("X", source.blocks, rows, AS_TABLE).run(count, add_sums, None) == 9
     said = [f"\r\x1b[KX: {part}" for part in parts]
     assert sys.stderr.getvalue() == "".join(said) + "\r\x1b[K"
     monkeypatch.setattr(sys, "stderr", io.StringIO())
-    assert source.run(count, added, None) == 9
+    assert source.run(count, add_sums, None) == 9
     assert sys.stderr.getvalue() == ""
 
 

@@ -13,7 +13,7 @@ from densdiff.data.match import array_source, match_sources, no_rows, source_of
 from densdiff.data.pair import check_arrays, check_pair
 from densdiff.data.tables import match_tables
 from densdiff.sources.sample import all_at_once, totals
-from densdiff.sources.scan import pooled, same_rows
+from densdiff.sources.scan import same_rows, scale_pair
 from tests.large import Blocks, cuts
 
 
@@ -66,7 +66,7 @@ def test_a_sample_in_blocks_answers_as_the_array_does(n, m, data):
     np.testing.assert_array_equal(one.only([2, 0])[:], other.only([2, 0])[:])
     levels = len(set(x["city"]) | set(y["city"]))
     np.testing.assert_array_equal(one.level_counts(1, levels), other.level_counts(1, levels))
-    assert one.each(str, [1, 2, 3]) == other.each(str, [1, 2, 3]) == ["1", "2", "3"]
+    assert one.map(str, [1, 2, 3]) == other.map(str, [1, 2, 3]) == ["1", "2", "3"]
     for mine, theirs in zip(*(each.only([0]).moments.level_and_spread() for each in (one, other)), strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9)
     found = [totals(pair, [_first_and_count] * 2, _joined) for pair in (whole, parts)]
@@ -89,7 +89,7 @@ def test_samples_are_scaled_alike_wherever_they_are(n, m, data):
     even = tuple(np.broadcast_to(1.0 / rows, rows) for rows in (n, m))
     codes = np.array([False, True, False])
     forms = [(x, y), (cut(x, data.draw(cuts(n))), cut(y, data.draw(cuts(m)))), (x, cut(y, data.draw(cuts(m))))]
-    results = [pooled(*samples(*form), even, True, codes) for form in forms]
+    results = [scale_pair(*samples(*form), even, True, codes) for form in forms]
     expected, inner_x, inner_y = pooled_scaling(*(sample[:] for sample in samples(x, y)), *even, True, codes)
     for scaling, of_x, of_y in results:
         np.testing.assert_array_equal(scaling.keep, expected.keep)

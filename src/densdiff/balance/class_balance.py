@@ -1,4 +1,7 @@
-"""What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?"""
+"""What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?
+
+The shares are estimated in `mixture`; here rows are checked and intervals and warnings put together.
+"""
 
 import itertools
 from dataclasses import dataclass, field, replace
@@ -15,14 +18,22 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from densdiff import messages
-from densdiff.balance.mixture import MOST_ROWS, Labelled, LearnedMixture, Matched, by_kde, by_lsdd, encoded
-from densdiff.balance.pictures import mixture
+from densdiff.balance.mixture import (
+    MOST_ROWS,
+    LabelledSample,
+    LearnedMixture,
+    MixtureEstimate,
+    encode_columns,
+    estimate_by_kde,
+    estimate_by_lsdd,
+)
+from densdiff.balance.pictures import mixture_picture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
 from densdiff.data import parameters
 from densdiff.data.match import source_of
-from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, left_out
-from densdiff.data.stretches import drawn
+from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, warn_of_extra_columns
+from densdiff.data.stretches import draw_table
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
@@ -60,9 +71,9 @@ class ClassBalanceResult(Receipt):
     profile: Mixture | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     def _contents(self) -> dict[str, Any]:
-        found = super()._contents()
-        del found["profile"]
-        return found
+        contents = super()._contents()
+        del contents["profile"]
+        return contents
 
     def __str__(self) -> str:
         labels = [str(label) if isinstance(label, int | float) else messages.shown(label) for label in self.classes]
@@ -149,7 +160,7 @@ class ClassBalance(BaseEstimator):
             raise InputError(text, argument="sample_weight")
         own = None if self.model is None else self.model.random_state
         self.seed_ = parameters.seed(self.random_state if own is None else own)
-        self._data, self._counts, self._shares = _thinned(data, self.seed_), counts, totals / totals.sum()
+        self._data, self._counts, self._shares = _thin(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
         self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
         self.feature_names_, self.levels_ = data.names, data.levels
@@ -159,7 +170,7 @@ class ClassBalance(BaseEstimator):
     @on_one_thread
     def predict(self, X_new: Any) -> FloatArray:
         """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
-        return self._matched(X_new, [])[0].priors
+        return self._estimate_mixture(X_new, [])[0].priors
 
     def class_weight(self, X_new: Any) -> dict[Any, float]:
         """Estimated share of each class in ``X_new`` over its share of the labelled rows, for scikit-learn."""
@@ -171,37 +182,37 @@ class ClassBalance(BaseEstimator):
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = parameters.fraction(level, "level")
         notes = list(self._fitted().notes)
-        found, new = self._matched(X_new, notes)
+        estimate, new = self._estimate_mixture(X_new, notes)
         n_new = len(new)
-        notes += [note for note in found.notes if note not in notes]
+        notes += [note for note in estimate.notes if note not in notes]
         errors = intervals = None
-        if found.moments is None:
+        if estimate.moments is None:
             notes.append("differences of density estimates come without standard errors and intervals")
         else:
-            moments = found.moments()
-            alike = _alike(moments)
-            if text := _confusion(moments, alike, self.classes_):
+            moments = estimate.moments()
+            alike = _alike_pairs(moments)
+            if text := _confusion_text(moments, alike, self.classes_):
                 messages.warn(text, notes)
-            errors = moments.standard_errors(found.priors)
-            intervals = _intervals(moments, found.priors, level, self._counts, n_new)
+            errors = moments.standard_errors(estimate.priors)
+            intervals = _intervals(moments, estimate.priors, level, self._counts, n_new)
             for a, b in alike:  # what one of them has the other may have had
                 together = min(1.0, intervals[a, 1] + intervals[b, 1]) if len(self.classes_) > 2 else 1.0
                 intervals[[a, b]] = 0.0, together
         return ClassBalanceResult(
             classes=tuple(self.classes_.tolist()),
-            priors=found.priors,
+            priors=estimate.priors,
             standard_errors=errors,
             intervals=intervals,
             level=level,
-            profile=self._profile(new, found.priors),
-            sigma=found.sigma,
-            lam=found.lam,
-            solver=found.solver,
-            n_centers=found.n_centers,
+            profile=self._profile(new, estimate.priors),
+            sigma=estimate.sigma,
+            lam=estimate.lam,
+            solver=estimate.solver,
+            n_centers=estimate.n_centers,
             n_x=int(self._counts.sum()),
             n_y=n_new,
             seed=self.seed_,
-            tuning=found.tuning,
+            tuning=estimate.tuning,
             warnings=tuple(notes),
         )
 
@@ -209,20 +220,20 @@ class ClassBalance(BaseEstimator):
         numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
         samples = [rows[:, numbers] for rows in self.samples_]
         names = tuple(self.feature_names_[j] for j in numbers)
-        return mixture(samples, new[:, numbers], priors, names) if numbers else None
+        return mixture_picture(samples, new[:, numbers], priors, names) if numbers else None
 
     def _fitted(self) -> LabelledRows:
         if not hasattr(self, "classes_"):
             raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
         return self._data
 
-    def _matched(self, X_new: Any, notes: list[str]) -> tuple[Matched, FloatArray]:
-        """The shares found, and the new rows as they were checked."""
+    def _estimate_mixture(self, X_new: Any, notes: list[str]) -> tuple[MixtureEstimate, FloatArray]:
+        """The estimated shares, and the new rows as they were checked."""
         data = self._fitted()
         name = messages.name_of("X_new")
         source = source_of(X_new, name)
-        table, extra, count = drawn(source, name, self.seed_, _MOST_NEW, self.feature_names_)
-        left_out(extra, name, notes)
+        table, extra, count = draw_table(source, name, self.seed_, _MOST_NEW, self.feature_names_)
+        warn_of_extra_columns(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):
             notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
         new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)
@@ -235,51 +246,50 @@ class ClassBalance(BaseEstimator):
             messages.warn(f"{shapes}: are rows and columns swapped?", notes)
         if data.levels:
             standardize = model is None or parameters.flag(model.standardize, "standardize")
-            counts = [len(of or ()) for of in data.levels]
-            rows, new = np.split(encoded(rows, new, shares, counts, standardize), [len(rows)])
+            counts = [len(levels or ()) for levels in data.levels]
+            rows, new = np.split(encode_columns(rows, new, shares, counts, standardize), [len(rows)])
             model = model if model is None else model.set_params(standardize=False)
         elif model is None:
             even = np.broadcast_to(1.0 / len(new), len(new))
             _, rows, new = pooled_scaling(rows, new, shares, even, True)
-        given = Labelled(rows, data.codes, omega)
+        labelled = LabelledSample(rows, data.codes, omega)
         if isinstance(model, LSDD):
-            found = by_lsdd(model, given, new)
+            estimate = estimate_by_lsdd(model, labelled, new)
             if data.levels:  # what is said of columns is said of encoded ones, which nobody gave
-                found = replace(found, notes=tuple(note for note in found.notes if "column" not in note))
-            return found, checked
+                estimate = replace(estimate, notes=tuple(note for note in estimate.notes if "column" not in note))
+            return estimate, checked
         if isinstance(model, KDEDifference):
-            return by_kde(model, given, new), checked
-        return LearnedMixture(given, new, self.seed_).matched(), checked
+            return estimate_by_kde(model, labelled, new), checked
+        return LearnedMixture(labelled, new, self.seed_).estimate(), checked
 
 
-def _thinned(data: LabelledRows, seed: int) -> LabelledRows:
+def _thin(data: LabelledRows, seed: int) -> LabelledRows:
     """At most some thousand labelled rows, drawn evenly from the classes' own rows."""
     n = len(data.rows)
     if n <= MOST_ROWS:
         return data
-    random, kept = np.random.default_rng([seed, 7]), np.zeros(n, dtype=bool)
+    random, is_drawn = np.random.default_rng([seed, 7]), np.zeros(n, dtype=bool)
     fair = MOST_ROWS // len(data.classes)
     for code in range(len(data.classes)):
         own = np.flatnonzero(data.codes == code)
-        kept[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
-    note = f"{kept.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
-    return replace(
-        data, rows=data.rows[kept], codes=data.codes[kept], weights=data.weights[kept], notes=(*data.notes, note)
-    )
+        is_drawn[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
+    note = f"{is_drawn.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
+    rows, codes, weights = data.rows[is_drawn], data.codes[is_drawn], data.weights[is_drawn]
+    return replace(data, rows=rows, codes=codes, weights=weights, notes=(*data.notes, note))
 
 
-def _alike(moments: Moments) -> list[tuple[int, int]]:
+def _alike_pairs(moments: Moments) -> list[tuple[int, int]]:
     """Pairs of classes whose mean scores differ by less than two standard errors."""
-    k, found = len(moments.target), []
+    k, pairs = len(moments.target), []
     for a, b in itertools.combinations(range(k), 2):
         contrast = np.eye(k)[a] - np.eye(k)[b]
         gap = contrast @ moments.matrix @ contrast
         if gap <= _APART * np.sqrt(contrast @ (moments.of_classes[a] + moments.of_classes[b]) @ contrast):
-            found.append((a, b))
-    return found
+            pairs.append((a, b))
+    return pairs
 
 
-def _confusion(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDArray[Any]) -> str:
+def _confusion_text(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDArray[Any]) -> str:
     """What to warn of: classes that are alike, or that mixtures of others look like."""
     if alike:
         pairs = ", ".join(f"{messages.shown(classes[a])} and {messages.shown(classes[b])}" for a, b in alike[:3])
@@ -295,10 +305,10 @@ def _confusion(moments: Moments, alike: list[tuple[int, int]], classes: npt.NDAr
 def _intervals(
     moments: Moments, priors: FloatArray, level: float, counts: npt.NDArray[np.intp], n_new: int
 ) -> FloatArray:
-    """(K, 2), each wide enough to hold the estimate itself."""
+    """The interval of each share, (K, 2), wide enough to hold the estimate itself."""
     quantile = float(student.ppf(0.5 + level / 2, min(int(counts.min()), n_new) - 1))
-    found = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
-    return np.column_stack([np.minimum(found[:, 0], priors), np.maximum(found[:, 1], priors)])
+    limits = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
+    return np.column_stack([np.minimum(limits[:, 0], priors), np.maximum(limits[:, 1], priors)])
 
 
 class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
@@ -338,25 +348,27 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
         """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
         if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
-            got = messages.came(self.estimator)
+            got = messages.describe_value(self.estimator)
             raise InputError(f"estimator must be a classifier object; got {got}", argument="estimator")
         balance = ClassBalance() if self.balance is None else self.balance
         if not isinstance(balance, ClassBalance):
-            raise InputError(f"balance must be a ClassBalance object; got {messages.came(balance)}", argument="balance")
-        fitted, found = clone(self.estimator), None
+            raise InputError(
+                f"balance must be a ClassBalance object; got {messages.describe_value(balance)}", argument="balance"
+            )
+        fitted, result = clone(self.estimator), None
         if X_unlabeled is None:
             fitted.fit(X, y)
         else:
             name, codes = _weight_name(fitted), parameters.label_codes(y, "y")[1]
-            counted = clone(balance).fit(X, y)
-            found = counted.estimate(X_unlabeled)
-            weights = np.maximum(found.priors / counted._shares, _LEAST_WEIGHT)
+            fitted_balance = clone(balance).fit(X, y)
+            result = fitted_balance.estimate(X_unlabeled)
+            weights = np.maximum(result.priors / fitted_balance._shares, _LEAST_WEIGHT)
             fitted.fit(X, y, **{name: weights[codes]})
-        self.estimator_, self.balance_, self.classes_ = fitted, found, fitted.classes_
+        self.estimator_, self.balance_, self.classes_ = fitted, result, fitted.classes_
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What the classifier takes, this takes."""
+        """The tags of the classifier: what it takes, this takes."""
         tags = super().__sklearn_tags__()
         if isinstance(self.estimator, BaseEstimator):
             tags.input_tags = get_tags(self.estimator).input_tags

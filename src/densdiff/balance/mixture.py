@@ -35,7 +35,7 @@ _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledSample:
     """Labelled rows in inner units; ``omega`` sums to 1 within each class."""
 
     rows: FloatArray  # (n, d)
@@ -52,14 +52,15 @@ class Labelled:
         """Weights that sum to 1, as much for each class, (n,)."""
         return np.asarray(self.omega / (self.codes.max() + 1))
 
-    def part(self, chosen: npt.NDArray[np.bool_]) -> "Labelled":
+    def select(self, chosen: npt.NDArray[np.bool_]) -> "LabelledSample":
+        """The chosen rows, their weights scaled to sum to 1 within each class again."""
         codes, omega = self.codes[chosen], self.omega[chosen]
-        return Labelled(self.rows[chosen], codes, omega / np.bincount(codes, omega)[codes])
+        return LabelledSample(self.rows[chosen], codes, omega / np.bincount(codes, omega)[codes])
 
 
 @dataclass(frozen=True)
-class Matched:
-    """Shares of the classes and how they were found; ``moments`` is None where no interval can be given."""
+class MixtureEstimate:
+    """Shares of the classes and how they were estimated; ``moments`` is None where no interval can be given."""
 
     priors: FloatArray  # (K,)
     sigma: float | tuple[float, float]
@@ -71,7 +72,9 @@ class Matched:
     notes: tuple[str, ...] = ()
 
 
-def encoded(rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int], standardize: bool) -> FloatArray:
+def encode_columns(
+    rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int], standardize: bool
+) -> FloatArray:
     """Rows, then new ones, with a column for each level of a category, (n + m, d').
 
     ``levels`` says how many each column has, 0 for numbers. The columns of one category have a variance of 1 together,
@@ -83,31 +86,31 @@ def encoded(rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[i
         even = np.broadcast_to(1.0 / len(new), len(new))
         numbers = np.concatenate(pooled_scaling(rows[:, ~codes], new[:, ~codes], omega, even, True)[1:])
     weights = np.concatenate([len(rows) * omega, np.ones(len(new))]) / len(numbers)
-    parts = [numbers]
+    blocks = [numbers]
     for column, count in zip(np.concatenate([rows, new]).T, levels, strict=True):
-        hot = np.equal.outer(column, np.arange(count)).astype(np.float64)
-        shares = weights @ hot
+        indicators = np.equal.outer(column, np.arange(count)).astype(np.float64)
+        shares = weights @ indicators
         variance = float(shares @ (1.0 - shares))
         if variance > _CONSTANT:
-            parts.append(hot / np.sqrt(variance))
-    found = np.hstack(parts)
-    return found if found.shape[1] else np.zeros((len(found), 1))
+            blocks.append(indicators / np.sqrt(variance))
+    inner = np.hstack(blocks)
+    return inner if inner.shape[1] else np.zeros((len(inner), 1))
 
 
 class LearnedKernel:
     """Gaussians of three widths in two metrics learned from the labels, to the rows they were learned from."""
 
-    def __init__(self, labelled: Labelled) -> None:
-        self.parts = []
+    def __init__(self, labelled: LabelledSample) -> None:
+        self.metrics = []
         for learn in (metric.column_metric, metric.direction_metric):
             turn = learn(labelled.rows, labelled.codes, labelled.balanced)
             anchors = labelled.rows @ turn
-            self.parts.append((turn, anchors, kernel.median_distance(anchors)))
+            self.metrics.append((turn, anchors, kernel.median_distance(anchors)))
 
     def to(self, rows: FloatArray) -> FloatArray:
-        """(m, n)."""
-        total = np.zeros((len(rows), len(self.parts[0][1])))
-        for turn, anchors, width in self.parts:
+        """The kernel of rows to the rows it was learned from, (m, n)."""
+        total = np.zeros((len(rows), len(self.metrics[0][1])))
+        for turn, anchors, width in self.metrics:
             turned = rows @ turn
             direct = kernel.needs_direct_differences(kernel.radius(turned, anchors), WIDTHS[-1] * width, rows.shape[1])
             squared = kernel.squared_distances(turned, anchors, direct)
@@ -119,7 +122,7 @@ class LearnedKernel:
 class LearnedMixture:
     """The default: matching in a learned kernel, averaged with the likelihood of least-squares class scores."""
 
-    def __init__(self, labelled: Labelled, new: FloatArray, seed: int) -> None:
+    def __init__(self, labelled: LabelledSample, new: FloatArray, seed: int) -> None:
         self.labelled, self.new = labelled, new
         counts = np.bincount(labelled.codes)
         self.targets = np.eye(len(counts))[labelled.codes]  # (n, K)
@@ -128,14 +131,14 @@ class LearnedMixture:
     @cached_property
     def _folds(self) -> list[tuple[LearnedKernel, KernelRidge, npt.NDArray[np.bool_]]]:
         """For each fold what was learned without it, and which rows it holds."""
-        found = []
+        folds = []
         for fold in range(int(self.groups.max()) + 1):
             held = self.groups == fold
-            train = self.labelled.part(~held)
+            train = self.labelled.select(~held)
             learned = LearnedKernel(train)
             ridge = KernelRidge(learned.to(train.rows), self.targets[~held], train.balanced, LAMS)
-            found.append((learned, ridge, held))
-        return found
+            folds.append((learned, ridge, held))
+        return folds
 
     @cached_property
     def held_scores(self) -> FloatArray:
@@ -151,7 +154,7 @@ class LearnedMixture:
         errors = np.square(self.held_scores - self.targets).sum(axis=2) @ self.labelled.balanced
         return int(errors.argmin())
 
-    def matched(self) -> Matched:
+    def estimate(self) -> MixtureEstimate:
         labelled, n = self.labelled, len(self.labelled.rows)
         learned = LearnedKernel(labelled)
         gram = learned.to(labelled.rows)
@@ -168,9 +171,9 @@ class LearnedMixture:
         likely = likeliest_shares(
             ratios / ratios.sum(axis=1, keepdims=True), np.ones(len(ratios)), 1.0 + len(ratios) / n
         )
-        return Matched(
+        return MixtureEstimate(
             priors=LIKELIHOOD * likely + (1.0 - LIKELIHOOD) * nearest,
-            sigma=learned.parts[0][2],
+            sigma=learned.metrics[0][2],
             lam=float(LAMS[self.lam]),
             solver="learned kernel",
             tuning=f"metric learned from the labels, ridge by {int(self.groups.max()) + 1}-fold cross-validation",
@@ -189,20 +192,23 @@ class LearnedMixture:
             for block in row_slices(self.new, len(self.labelled.rows)):
                 scores[:, block] += ridge.scores(learned.to(self.new[block])) / len(self._folds)
         equal = np.full(classes, 1.0 / classes)
-        found = [moment_equations(held, self.labelled, new) for held, new in zip(self.held_scores, scores, strict=True)]
-        variances = [float(np.square(equations.standard_errors(equal)).sum()) for equations in found]
+        pairs = zip(self.held_scores, scores, strict=True)
+        candidates = [moment_equations(held, self.labelled, new) for held, new in pairs]
+        variances = [float(np.square(equations.standard_errors(equal)).sum()) for equations in candidates]
         best = int(np.argmin(variances))
-        return found[best if variances[best] < 0.5 * variances[self.lam] else self.lam]
+        return candidates[best if variances[best] < 0.5 * variances[self.lam] else self.lam]
 
 
-def moment_equations(features: FloatArray, labelled: Labelled, new: FloatArray) -> Moments:
+def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatArray) -> Moments:
     """Means and noise of features (n, K) of labelled rows by class and (m, K) of new rows."""
     indicator = labelled.indicator
     means = indicator.T @ features  # (K classes, K features)
-    left = features - means[labelled.codes]
-    lost = np.square(indicator).sum(axis=0)  # (K,) sum of squared weights in each class, below 1
-    scaled = left * (labelled.omega / np.sqrt(1.0 - lost[labelled.codes]))[:, None]
-    of_classes = np.array([scaled[labelled.codes == c].T @ scaled[labelled.codes == c] for c in range(len(lost))])
+    residuals = features - means[labelled.codes]
+    squared_weights = np.square(indicator).sum(axis=0)  # (K,) sum of squared weights in each class, below 1
+    scaled = residuals * (labelled.omega / np.sqrt(1.0 - squared_weights[labelled.codes]))[:, None]
+    of_classes = np.array(
+        [scaled[labelled.codes == c].T @ scaled[labelled.codes == c] for c in range(len(squared_weights))]
+    )
     around = new - new.mean(axis=0)
     return Moments(means.T, new.mean(axis=0), of_classes, around.T @ around / (len(new) * max(1, len(new) - 1)))
 
@@ -216,32 +222,34 @@ class RowKernel(Protocol):
 class KernelMixture:
     """The nearest mixture (E6) at one sigma and lam."""
 
-    def __init__(self, labelled: Labelled, new: FloatArray, of: RowKernel, sigma: float, lam: float) -> None:
+    def __init__(
+        self, labelled: LabelledSample, new: FloatArray, row_kernel: RowKernel, sigma: float, lam: float
+    ) -> None:
         self.labelled = labelled
         self.indicator = labelled.indicator
         self._own = np.empty(len(labelled.rows))  # the kernel of each labelled row with itself
-        self.of_labelled, self.of_new = np.empty((len(labelled.rows), self.indicator.shape[1])), []
+        self.labelled_features, self.new_features = np.empty((len(labelled.rows), self.indicator.shape[1])), []
         for block in row_slices(labelled.rows, len(labelled.rows)):
-            values = of.kernel(sigma, lam, labelled.rows[block], labelled.rows)
+            values = row_kernel.kernel(sigma, lam, labelled.rows[block], labelled.rows)
             self._own[block] = np.diagonal(values, block.start)
-            self.of_labelled[block] = values @ self.indicator
+            self.labelled_features[block] = values @ self.indicator
         for block in row_slices(new, len(labelled.rows)):
-            self.of_new.append(of.kernel(sigma, lam, new[block], labelled.rows) @ self.indicator)
+            self.new_features.append(row_kernel.kernel(sigma, lam, new[block], labelled.rows) @ self.indicator)
 
     def priors(self) -> FloatArray:
-        target = np.concatenate(self.of_new).mean(axis=0)
-        return quadratic_minimum(self.indicator.T @ self.of_labelled, target)
+        target = np.concatenate(self.new_features).mean(axis=0)
+        return quadratic_minimum(self.indicator.T @ self.labelled_features, target)
 
     def moments(self) -> Moments:
-        """The same without the pairs of a row with itself."""
+        """Equations in the features of all rows, without the pairs of a row with itself."""
         own, omega = np.arange(len(self.labelled.codes)), self.labelled.omega
-        features = self.of_labelled.copy()
+        features = self.labelled_features.copy()
         features[own, self.labelled.codes] -= omega * self._own
         features[own, self.labelled.codes] /= 1.0 - omega
-        return moment_equations(features, self.labelled, np.concatenate(self.of_new))
+        return moment_equations(features, self.labelled, np.concatenate(self.new_features))
 
 
-def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
+def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:
     """The paper's way: the mixture nearest in the L2 distance of a cross-validated `LSDD` (E6).
 
     Sigma and lam are those of the difference between the new rows and the mixture at the estimated shares, found by
@@ -250,14 +258,14 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
     shares = np.full(int(labelled.codes.max()) + 1, 1.0)
     for repeat in range(2):
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
-        with messages.gathered() if repeat == 0 else nullcontext():  # the second fit says it all again
+        with messages.collect_warnings() if repeat == 0 else nullcontext():  # the second fit says it all again
             model.fit(labelled.rows, new, weights_x=weights)
         scaling = model.fit_.data.scaling
-        inner = Labelled(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
+        inner = LabelledSample(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
         sigma = float(model.sigma_) / scaling.sigma_unit
         mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, sigma, float(model.lam_))
         shares = mixture.priors()
-    return Matched(
+    return MixtureEstimate(
         priors=shares,
         sigma=model.sigma_,
         lam=model.lam_,
@@ -269,7 +277,7 @@ def by_lsdd(model: LSDD, labelled: Labelled, new: FloatArray) -> Matched:
     )
 
 
-def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched:
+def estimate_by_kde(model: KDEDifference, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:
     """The mixture of kernel density estimates of the classes nearest to that of the new rows, each of its own width.
 
     Rows are in the user's units here.
@@ -289,7 +297,7 @@ def by_kde(model: KDEDifference, labelled: Labelled, new: FloatArray) -> Matched
     ]
     values, logs = np.moveaxis(np.array(products), 2, 0)  # two of (K, K + 1)
     matrix = values * np.exp(logs - logs.max())
-    return Matched(
+    return MixtureEstimate(
         priors=quadratic_minimum(matrix[:, :-1], matrix[:, -1]),
         sigma=(float(np.median(widths[:-1])) * data.scaling.sigma_unit, widths[-1] * data.scaling.sigma_unit),
         lam=None,

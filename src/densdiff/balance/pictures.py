@@ -1,4 +1,7 @@
-"""The data of the picture of a mixture: densities of the classes in the column that tells them apart best."""
+"""The data of the picture of a mixture: densities of the classes in the column that tells them apart best.
+
+The picture itself is drawn in `plots` and `report`.
+"""
 
 import numpy as np
 from scipy.stats import gaussian_kde
@@ -12,8 +15,10 @@ _FLAT = 1e-9  # of the largest value: a class that varies less has no density to
 _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
 
 
-def mixture(samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]) -> Mixture | None:
-    """Of the column that tells classes apart best, from rows (n, d) of each; None if it is constant in one."""
+def mixture_picture(
+    samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]
+) -> Mixture | None:
+    """Densities in the column that tells classes apart best, from rows (n, d) of each; None if one is constant."""
     unit = np.max([np.abs(rows).max(axis=0) for rows in (*samples, new)], axis=0)
     unit = np.where(unit > 0, unit, 1.0)  # squares of 1e200 are no doubles
     samples, new = [rows / unit for rows in samples], new / unit
@@ -27,7 +32,7 @@ def mixture(samples: list[FloatArray], new: FloatArray, priors: FloatArray, name
     low, high = np.quantile(np.concatenate(columns), [_TAIL, 1.0 - _TAIL])
     points = np.linspace(low - _PAD * (high - low), high + _PAD * (high - low), _POINTS)
     with np.errstate(over="ignore", under="ignore"):
-        found = np.array([gaussian_kde(column)(points) for column in columns]) / unit[j]
-    if not np.isfinite(found).all():
+        densities = np.array([gaussian_kde(column)(points) for column in columns]) / unit[j]
+    if not np.isfinite(densities).all():
         return None
-    return Mixture(names[j], points * unit[j], found[:-1] * priors[:, None], found[-1])
+    return Mixture(names[j], points * unit[j], densities[:-1] * priors[:, None], densities[-1])

@@ -105,7 +105,7 @@ def called(path: Path) -> str:
     """A file in a message."""
     from densdiff import messages
 
-    return "standard input" if str(path) == "-" else messages.bare(path.name or str(path))
+    return "standard input" if str(path) == "-" else messages.quote_name(path.name or str(path))
 
 
 @contextmanager
@@ -119,11 +119,11 @@ def named(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) 
 
     names = {name: called(path) for name, path in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
-        names = {name: messages.bare(str(path)) for name, path in inputs.items()}
+        names = {name: messages.quote_name(str(path)) for name, path in inputs.items()}
     names |= {name: text for name, (text, _) in (others or {}).items()}
     paths = inputs | {name: path for name, (_, path) in (others or {}).items()}
     try:
-        with messages.called(names):
+        with messages.set_display_names(names):
             yield
     except DensDiffError as error:
         about = [paths[place.argument] for place in marks(error.marked) if place.argument in paths]
@@ -147,7 +147,7 @@ def refuse_clock(table: Any, path: Path) -> None:
     kinds = [str(field.type) for field in getattr(beginning(table), "schema", ())]
     for name, kind in zip(names_of(table), kinds, strict=False):
         if kind.startswith(("timestamp", "date", "time")):
-            cure = f"give --time {messages.bare(name)} if it is the clock, or the other columns by --columns"
+            cure = f"give --time {messages.quote_name(name)} if it is the clock, or the other columns by --columns"
             raise InputError(f"column {messages.shown(name)} of {called(path)} holds dates or times; {cure}")
 
 
@@ -164,13 +164,13 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
     from densdiff import messages
     from densdiff.errors import InputError
-    from densdiff.io.write import written
+    from densdiff.io.write import atomic_write
 
     if target is None:
         return
     if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
         raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
-    with suppress(_Enough), written(target) as aside:
+    with suppress(_Enough), atomic_write(target) as aside:
         aside.touch()
         raise _Enough
 

@@ -20,7 +20,7 @@ def comparison(result: Any) -> None:
     out = _opened(result.answer)
     found = [
         [
-            messages.bare(each.name),
+            messages.quote_name(each.name),
             f"{each.normalized:.3g}",
             f"{each.interval[0]:.3g} to {each.interval[1]:.3g}",
             f"{each.pvalue_adjusted:.3g}",
@@ -38,7 +38,7 @@ def comparison(result: Any) -> None:
     _table(out, "Regions, shares of rows", ["rule", "A", "B", "points"], regions)
     pairs = [
         [
-            f"{messages.bare(each.first)} and {messages.bare(each.second)}",
+            f"{messages.quote_name(each.first)} and {messages.quote_name(each.second)}",
             each.measure,
             f"{each.dependence_a:.2f}",
             f"{each.dependence_b:.2f}",
@@ -46,9 +46,11 @@ def comparison(result: Any) -> None:
         for each in result.pairs
     ]
     _table(out, "Pairs whose dependence differs", ["columns", "measure", "A", "B"], pairs)
-    missing = [[messages.bare(each.name), *_shares(each), f"{each.pvalue_adjusted:.3g}"] for each in result.missing]
+    missing = [
+        [messages.quote_name(each.name), *_shares(each), f"{each.pvalue_adjusted:.3g}"] for each in result.missing
+    ]
     _table(out, "Missing values", ["column", "A", "B", "p"], missing, [each.differs for each in result.missing])
-    left = [[messages.bare(name), why] for name, why in result.left_out]
+    left = [[messages.quote_name(name), why] for name, why in result.left_out]
     _table(out, "Left out", ["column", "why"], left)
     _closed(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
 
@@ -73,7 +75,7 @@ def balance(result: Any) -> None:
         limits = [[f"{low:.3f} to {high:.3f}"] for low, high in result.intervals]
     rows = [
         [
-            harmless(str(label)) if isinstance(label, int | float) else messages.bare(str(label)),
+            harmless(str(label)) if isinstance(label, int | float) else messages.quote_name(str(label)),
             f"{share:.3f}",
             *between,
         ]

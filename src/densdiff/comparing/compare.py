@@ -92,7 +92,7 @@ class PairDifference:
     map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     def __str__(self) -> str:
-        names = f"{messages.bare(self.first)} and {messages.bare(self.second)}"
+        names = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
         alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
         how = ", related in another way" if alike else ""
         return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{how}"
@@ -109,7 +109,7 @@ class MissingDifference:
     differs: bool
 
     def __str__(self) -> str:
-        return f"{messages.bare(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
+        return f"{messages.quote_name(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -165,7 +165,7 @@ class Comparison(Receipt):
             return f"A and B differ less than asked for ({self.min_effect:g}), {self.effect} effect: {size}"
         changed = [column.name for column in self.columns if column.differs]
         whole = " as a whole" if changed else ""
-        more = f"; single columns do: {', '.join(map(messages.bare, changed[:5]))}" if changed else ""
+        more = f"; single columns do: {', '.join(map(messages.quote_name, changed[:5]))}" if changed else ""
         return f"A and B do not differ significantly{whole}: {size}{more}"
 
     def _contents(self) -> dict[str, Any]:
@@ -189,7 +189,7 @@ class Comparison(Receipt):
         lines += _block("pairs", list(map(str, self.pairs)))
         lines += _block("regions", list(map(str, self.regions)))
         lines += _block("missing", [str(each) + ("" if each.differs else ", no difference") for each in self.missing])
-        lines += _block("left out", [f"{messages.bare(name)}: {why}" for name, why in self.left_out])
+        lines += _block("left out", [f"{messages.quote_name(name)}: {why}" for name, why in self.left_out])
         lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
         return "\n".join(lines + self._receipt_lines())
 
@@ -197,7 +197,7 @@ class Comparison(Receipt):
         cells = ("column", "distance", "p, adjusted", "what moved")
         head = "".join(f"<th>{cell}</th>" for cell in cells)
         body = "".join(
-            f"<tr><td>{escape(messages.bare(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
+            f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
             f"<td>{escape(c.direction)}</td></tr>"
             for c in self.columns[:_SHOWN]
         )
@@ -226,7 +226,7 @@ def _block(title: str, lines: list[str]) -> list[str]:
 
 def _column_line(column: ColumnDifference) -> str:
     size = f"{column.normalized:.3g} [{column.interval[0]:.3g}, {column.interval[1]:.3g}]"
-    return f"{messages.bare(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
+    return f"{messages.quote_name(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
 
 
 @on_one_thread
@@ -276,7 +276,7 @@ def compare(
     names = _where(A, messages.name_of("A")), _where(B, messages.name_of("B"))
     seed = parameters.seed(random_state)
     both = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, seed))
-    with messages.gathered() as texts:
+    with messages.collect_warnings() as texts:
         found = _compared(both, alpha, min_effect, n_permutations, seed)
     for text in dict.fromkeys(texts):
         messages.warn(text)
@@ -300,7 +300,7 @@ def _where(table: Any, name: str) -> str:
 def _effect(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
         need = f"{messages.argument('min_effect')} must lie between 0 and 1, as the normalized distance"
-        raise InputError(f"{need}; got {messages.came(value)}", argument="min_effect")
+        raise InputError(f"{need}; got {messages.describe_value(value)}", argument="min_effect")
     return float(value)
 
 
@@ -385,7 +385,7 @@ def _columns(both: MatchedTables, alpha: float, permutations: int, seed: int) ->
         found = single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed)
         return *found, describe_shift(pair.x, pair.y)
 
-    cells, distances, moved = zip(*both.a.each(examine, range(d)), strict=True)
+    cells, distances, moved = zip(*both.a.map(examine, range(d)), strict=True)
     p, adjusted = np.ones(d), np.ones(d)
     varying = [j for j in range(d) if cells[j] is not None]
     used = [each for each in cells if each is not None]

@@ -69,7 +69,7 @@ def describe_levels(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.ND
     shares = a / a.sum(), b / b.sum()
     order = np.argsort(-np.abs(shares[1] - shares[0]), kind="stable")[:_LEVELS]
     parts = [
-        f"{messages.bare(levels[k])} {percent(shares[0][k])} -> {percent(shares[1][k])}"
+        f"{messages.quote_name(levels[k])} {percent(shares[0][k])} -> {percent(shares[1][k])}"
         for k in order
         if shares[0][k] != shares[1][k]
     ]
@@ -78,10 +78,10 @@ def describe_levels(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.ND
 
 def condition_text(condition: Condition, names: Sequence[str], levels: Sequence[tuple[str, ...] | None]) -> str:
     """One condition of a rule."""
-    name, of = messages.bare(names[condition.column]), levels[condition.column]
+    name, of = messages.quote_name(names[condition.column]), levels[condition.column]
     if condition.levels is not None and of is not None:
-        inside = [messages.bare(of[k]) for k in condition.levels]
-        rest = [messages.bare(level) for k, level in enumerate(of) if k not in condition.levels]
+        inside = [messages.quote_name(of[k]) for k in condition.levels]
+        rest = [messages.quote_name(level) for k, level in enumerate(of) if k not in condition.levels]
         if len(inside) > len(rest) and rest:
             return f"{name} != {rest[0]}" if len(rest) == 1 else f"{name} not in {_set(rest)}"
         return f"{name} = {inside[0]}" if len(inside) == 1 else f"{name} in {_set(inside)}"

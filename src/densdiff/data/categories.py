@@ -1,4 +1,7 @@
-"""Columns of text, categories and booleans as codes of their levels."""
+"""Columns of text, categories and booleans as codes of their levels.
+
+Which columns are categories is decided in `kinds`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.table import absent, text_of
+from densdiff.data.table import is_missing, text_of
 from densdiff.errors import InputError
 from densdiff.messages import listed, warn
 
@@ -15,26 +18,29 @@ MISSING_LEVEL = "(missing)"
 DISTINCT = 0.9  # levels for each row from which on a column names its rows
 
 
-def warn_of_identifiers(identifiers: Sequence[str], others: bool, notes: list[str]) -> None:
+def warn_of_identifiers(identifiers: Sequence[str], has_others: bool, notes: list[str]) -> None:
     """Warn of columns that name their rows and are left out; an error if there are no others."""
     if identifiers:
         what = f"almost every row has a level of its own, which says nothing about others: {listed(identifiers)}"
-        if not others:
+        if not has_others:
             raise InputError(f"no column is left; {what}")
         warn(f"left out because {what}", notes)
 
 
 def nullable_booleans(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Booleans that came as floats, because some are missing, as True, False and None."""
-    found = values.astype(bool).astype(object)
-    found[np.isnan(values)] = None
-    return found
+    booleans = values.astype(bool).astype(object)
+    booleans[np.isnan(values)] = None
+    return booleans
 
 
 def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.float64]:
     """The number of each value's level, NaN where it is missing or no level of these."""
-    number = {level: float(k) for k, level in enumerate(levels)}
-    given = values.tolist()
-    table = {value: np.nan if absent(value) else number.get(text_of(value), np.nan) for value in dict.fromkeys(given)}
+    code_of_level = {level: float(k) for k, level in enumerate(levels)}
+    objects = values.tolist()
+    code_of_value = {
+        value: np.nan if is_missing(value) else code_of_level.get(text_of(value), np.nan)
+        for value in dict.fromkeys(objects)
+    }
     # a missing value that is not equal to itself is not found again unless it is the same object
-    return np.fromiter((table.get(value, np.nan) for value in given), np.float64, len(given))
+    return np.fromiter((code_of_value.get(value, np.nan) for value in objects), np.float64, len(objects))

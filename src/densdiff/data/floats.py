@@ -1,4 +1,7 @@
-"""Columns as finite numbers, or the first thing that stands in the way, by what a summary of them says."""
+"""Columns as finite numbers, or the first thing that stands in the way, by what a summary of them says.
+
+Summaries are made in `summary`; which columns are categories is decided in `kinds`.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +10,7 @@ import numpy as np
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import Levels
 from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_column
-from densdiff.data.table import EXACT, Table, parses
+from densdiff.data.table import EXACT, Table, reads_as_number
 from densdiff.errors import InputError
 from densdiff.messages import missing_text, shown, warn
 
@@ -21,18 +24,18 @@ _ADVICE = {
 ROWS = "drop or fill those rows"
 
 
-def floats(table: Table, names: Sequence[str], notes: list[str]) -> FloatArray:
+def float_matrix(table: Table, names: Sequence[str], notes: list[str]) -> FloatArray:
     """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
     columns = tuple(summarize_column(column, 0, None) for column in table.columns)
     refuse_unusable(Summary(table.where, tuple(names), len(table), columns), notes)
-    found = np.empty((len(table), len(table.columns)), order="F")
+    matrix = np.empty((len(table), len(table.columns)), order="F")
     for j, column in enumerate(table.columns):
-        found[:, j] = column.values
-    return found
+        matrix[:, j] = column.values
+    return matrix
 
 
 def refuse_unusable(
-    about: Summary,
+    summary: Summary,
     notes: list[str],
     other: Summary | None = None,
     levels: Sequence[Levels] = (),
@@ -42,49 +45,48 @@ def refuse_unusable(
 
     ``other`` is the sample it is compared with; columns that have ``levels`` are not looked at.
     """
-    numbers = [j for j in range(len(about.names)) if not levels or levels[j] is None]
+    numbers = [j for j in range(len(summary.names)) if not levels or levels[j] is None]
     for j in numbers:
-        column = about.columns[j]
+        column = summary.columns[j]
         if column.kind and column.kind not in NUMBERS:
-            aside = "" if other is None else _aside(column, other.columns[j], other.where)
-            raise InputError(refusal(column, about.label(j), aside), column=about.names[j], row=column.first.row)
+            aside = "" if other is None else _other_kind_text(column, other.columns[j], other.where)
+            raise InputError(refusal(column, summary.label(j), aside), column=summary.names[j], row=column.first.row)
         if column.largest > EXACT:
-            warn_of_precision(column.largest, about.label(j), notes)
-    lost = [j for j in numbers if about.columns[j].missing]
-    if lost:
-        column = about.columns[lost[0]]
-        what = f"{missing_text(column.missing, column.first_missing)}{_others(len(lost) - 1)}"
-        raise InputError(
-            f"{about.label(lost[0])}: {what}; {cure}", column=about.names[lost[0]], row=column.first_missing
-        )
-    infinite = [j for j in numbers if about.columns[j].infinite]
+            warn_of_precision(column.largest, summary.label(j), notes)
+    incomplete = [j for j in numbers if summary.columns[j].missing]
+    if incomplete:
+        j = incomplete[0]
+        column = summary.columns[j]
+        what = f"{missing_text(column.missing, column.first_missing)}{_other_columns_text(len(incomplete) - 1)}"
+        raise InputError(f"{summary.label(j)}: {what}; {cure}", column=summary.names[j], row=column.first_missing)
+    infinite = [j for j in numbers if summary.columns[j].infinite]
     if infinite:
-        column = about.columns[infinite[0]]
+        column = summary.columns[infinite[0]]
         count, first = column.infinite, column.first_infinite
         what = f"{count} infinite value{'s' * (count > 1)}, {'first ' * (count > 1)}{first.value} at row {first.row}"
-        cured = f"{what}{_others(len(infinite) - 1)}; drop or correct those rows first"
-        raise InputError(f"{about.label(infinite[0])}: {cured}", column=about.names[infinite[0]], row=first.row)
+        cured = f"{what}{_other_columns_text(len(infinite) - 1)}; drop or correct those rows first"
+        raise InputError(f"{summary.label(infinite[0])}: {cured}", column=summary.names[infinite[0]], row=first.row)
 
 
-def refuse_missing(about: Summary, cure: str) -> None:
+def refuse_missing(summary: Summary, cure: str) -> None:
     """An error that names the first column with missing values, how many, and the first row."""
-    for j, column in enumerate(about.columns):
+    for j, column in enumerate(summary.columns):
         if column.missing:
-            text = f"{about.label(j)}: {missing_text(column.missing, column.first_missing)}; {cure}"
-            raise InputError(text, column=about.names[j], row=column.first_missing)
+            text = f"{summary.label(j)}: {missing_text(column.missing, column.first_missing)}; {cure}"
+            raise InputError(text, column=summary.names[j], row=column.first_missing)
 
 
-def _others(count: int) -> str:
+def _other_columns_text(count: int) -> str:
     return f", and more in {count} other column{'s' * (count > 1)}" if count else ""
 
 
-def _aside(column: ColumnSummary, twin: ColumnSummary, where: str) -> str:
-    kind = twin.kind or "numbers"
+def _other_kind_text(column: ColumnSummary, other: ColumnSummary, where: str) -> str:
+    kind = other.kind or "numbers"
     return "" if kind == column.kind else f" (in {where}: {kind})"
 
 
 def warn_of_precision(largest: int, label: str, notes: list[str]) -> None:
-    """Of integers that float64 cannot tell apart, the largest of which is this one."""
+    """Warn that a column holds integers which float64 cannot tell apart, up to ``largest``."""
     text = f"integers up to {largest} are beyond 2**53, where float64 skips whole numbers"
     warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
 
@@ -96,18 +98,18 @@ def refusal(column: ColumnSummary, label: str, aside: str = "") -> str:
         return f"{label} holds {kind}{aside}, first {first}; {_ADVICE[kind]}"
     if kind not in ("text", "categories"):
         return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: {_CAST} or leave it out"
-    given, words = _words(column)
-    if not words:
+    n_values, n_words = _count_words(column)
+    if not n_words:
         return f"{label} holds numbers stored as {kind}{aside}, first {first}; {_NUMERIC}: {_CAST}"
-    if words == given:
+    if n_words == n_values:
         return f"{label} holds {kind}{aside}, first {first}; {_NUMERIC}: encode it as numbers or leave it out"
-    many = f" ({words} of {given} values are not)" if words > 1 else ""
+    many = f" ({n_words} of {n_values} values are not)" if n_words > 1 else ""
     odd = f"{shown(column.word.value)} at row {column.word.row} is not a number{many}"
     return f"{label} holds {kind}{aside}: {odd}; {_NUMERIC}: replace such values, then {_CAST}"
 
 
-def _words(column: ColumnSummary) -> tuple[int, int]:
+def _count_words(column: ColumnSummary) -> tuple[int, int]:
     """How many values there are, and how many of them do not read as numbers; few are known of too many levels."""
     if column.levels is None:
         return 2, 0 if column.word.row < 0 else 2 if column.word.row == column.first.row else 1
-    return sum(column.levels.values()), sum(count for text, count in column.levels.items() if not parses(text))
+    return sum(column.levels.values()), sum(count for text, count in column.levels.items() if not reads_as_number(text))

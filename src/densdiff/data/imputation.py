@@ -13,9 +13,9 @@ _BITS = 31
 
 
 def draw_donors(values: FloatArray, start: int = 0) -> Donors:
-    """Some values of a column that are there; ``start`` is the number of its first row."""
-    there = np.flatnonzero(~np.isnan(values))
-    return _first(_scattered(start + there), values[there])
+    """Some of the known values of a column; ``start`` is the number of its first row."""
+    known_rows = np.flatnonzero(~np.isnan(values))
+    return _first(_scattered(start + known_rows), values[known_rows])
 
 
 def merge_donors(a: Donors, b: Donors) -> Donors:
@@ -29,14 +29,14 @@ def pool_donors(of_a: Donors, of_b: Donors) -> FloatArray:
 
 
 def impute(values: FloatArray, start: int, fill: FloatArray) -> FloatArray:
-    """A copy whose holes are spread evenly over ``fill``.
+    """A copy whose missing values are spread evenly over ``fill``.
 
     One value for all, such as the median, would be a point mass in the table that lacks more.
     """
-    found = np.array(values, dtype=np.float64)
-    lost = np.flatnonzero(np.isnan(found))
-    found[lost] = fill[(_scattered(start + lost) * len(fill)) >> _BITS]
-    return found
+    imputed = np.array(values, dtype=np.float64)
+    holes = np.flatnonzero(np.isnan(imputed))
+    imputed[holes] = fill[(_scattered(start + holes) * len(fill)) >> _BITS]
+    return imputed
 
 
 def _first(numbers: npt.NDArray[np.int64], values: FloatArray) -> Donors:

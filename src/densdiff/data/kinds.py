@@ -1,4 +1,7 @@
-"""What the columns of one or two samples are, from summaries of all their rows: numbers, or categories with levels."""
+"""What the columns of one or two samples are, from summaries of all their rows: numbers, or categories with levels.
+
+The codes of categories are made in `categories`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,7 +11,7 @@ import numpy as np
 from densdiff.data.categories import DISTINCT, Levels, warn_of_identifiers
 from densdiff.data.floats import refusal
 from densdiff.data.summary import WORDS, ColumnSummary, Summary
-from densdiff.data.table import nearly_numbers
+from densdiff.data.table import are_nearly_numbers
 from densdiff.errors import InputError
 from densdiff.messages import missing_text
 
@@ -24,7 +27,7 @@ class Columns:
 
     @classmethod
     def of_numbers(cls, names: tuple[str, ...]) -> "Columns":
-        """All of them numbers."""
+        """Columns that are all numbers."""
         return cls(names, (None,) * len(names), tuple(range(len(names))), ())
 
     @property
@@ -38,42 +41,42 @@ def resolve_columns(summaries: Sequence[Summary], notes: list[str], cure: str = 
 
     Text that is nearly all numbers is an error; so are missing categories if a ``cure`` for them is given.
     """
-    kept: list[tuple[str, Levels, int]] = []
+    usable: list[tuple[str, Levels, int]] = []
     identifiers = []
     for j, name in enumerate(summaries[0].names):
-        parts = [about.columns[j] for about in summaries]
-        if not are_words(parts):
-            kept.append((name, None, j))
+        columns = [summary.columns[j] for summary in summaries]
+        if not are_categories(columns):
+            usable.append((name, None, j))
             continue
-        for about, part in zip(summaries, parts, strict=True):
-            refuse_nearly_numbers(part, about.label(j), name)
-            if part.missing and cure:
-                text = f"{about.label(j)}: {missing_text(part.missing, part.first_missing)}; {cure}"
-                raise InputError(text, column=name, row=part.first_missing)
+        for summary, column in zip(summaries, columns, strict=True):
+            refuse_nearly_numbers(column, summary.label(j), name)
+            if column.missing and cure:
+                text = f"{summary.label(j)}: {missing_text(column.missing, column.first_missing)}; {cure}"
+                raise InputError(text, column=name, row=column.first_missing)
         # of all rows, or within each table: the same customers in both have two rows a name
-        too_many = any(part.levels is None for part in parts)
-        if too_many or _names_rows(parts) or all(_names_rows([part]) for part in parts):
+        too_many = any(column.levels is None for column in columns)
+        if too_many or _identifies_rows(columns) or all(_identifies_rows([column]) for column in columns):
             identifiers.append(name)
         else:
-            kept.append((name, tuple(sorted(set().union(*(part.levels or () for part in parts)))), j))
-    warn_of_identifiers(identifiers, bool(kept), notes)
-    names, levels_of, places = zip(*kept, strict=True)
-    return Columns(tuple(names), tuple(levels_of), tuple(places), tuple(identifiers))
+            usable.append((name, tuple(sorted(set().union(*(column.levels or () for column in columns)))), j))
+    warn_of_identifiers(identifiers, bool(usable), notes)
+    names, levels, places = zip(*usable, strict=True)
+    return Columns(tuple(names), tuple(levels), tuple(places), tuple(identifiers))
 
 
-def are_words(parts: Sequence[ColumnSummary]) -> bool:
+def are_categories(columns: Sequence[ColumnSummary]) -> bool:
     """Whether a column is one of categories in all samples; booleans beside numbers are numbers."""
-    kinds = {part.kind for part in parts if part.kind}
+    kinds = {column.kind for column in columns if column.kind}
     return bool(kinds) and kinds <= set(WORDS)
 
 
-def refuse_nearly_numbers(part: ColumnSummary, label: str, name: str) -> None:
+def refuse_nearly_numbers(column: ColumnSummary, label: str, name: str) -> None:
     """An error if a column of text is nearly all numbers."""
-    if part.kind == "text" and nearly_numbers(np.array(list(part.levels or ()), dtype=object)):
-        row = part.word.row if part.word.row >= 0 else part.first.row
-        raise InputError(refusal(part, label), column=name, row=row)
+    if column.kind == "text" and are_nearly_numbers(np.array(list(column.levels or ()), dtype=object)):
+        row = column.word.row if column.word.row >= 0 else column.first.row
+        raise InputError(refusal(column, label), column=name, row=row)
 
 
-def _names_rows(parts: Sequence[ColumnSummary]) -> bool:
-    levels: set[str] = set().union(*(part.levels or () for part in parts))
-    return len(levels) > max(2.0, DISTINCT * sum(sum((part.levels or {}).values()) for part in parts))
+def _identifies_rows(columns: Sequence[ColumnSummary]) -> bool:
+    levels: set[str] = set().union(*(column.levels or () for column in columns))
+    return len(levels) > max(2.0, DISTINCT * sum(sum((column.levels or {}).values()) for column in columns))

@@ -1,4 +1,7 @@
-"""Two samples with the same columns, ready for computation, and what is odd about them."""
+"""Two samples with the same columns, ready for computation, and what is odd about them.
+
+Tables with missing values are made ready in `tables`; one sample alone in `points`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +12,7 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.categories import Levels
-from densdiff.data.floats import ROWS, floats, refuse_unusable
+from densdiff.data.floats import ROWS, float_matrix, refuse_unusable
 from densdiff.data.kinds import Columns, resolve_columns
 from densdiff.data.match import Prefetch, array_source, match_sources, no_rows, source_of
 from densdiff.data.table import table_of
@@ -49,7 +52,7 @@ class Pair:
         notes: Sequence[str] = (),
         copies: int = 1,
     ) -> "Pair":
-        """Samples without weights."""
+        """A pair of samples without weights."""
         (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
         varying = np.maximum(high_x, high_y) > np.minimum(low_x, low_y)
         even_x, even_y = (np.broadcast_to(1.0, len(rows)) for rows in (x, y))
@@ -74,7 +77,7 @@ def check_pair(
     weighted = weights_x is not None or weights_y is not None
     if weighted and any(source.rows_at_once < (source.rows or 1) for source in sources):
         raise InputError("weights are for samples in memory; blocks, files that are read in pieces and Dask have none")
-    return _checked(sources, weights_x, weights_y, categories, prefetch)
+    return _make_pair(sources, weights_x, weights_y, categories, prefetch)
 
 
 def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *, categories: bool = False) -> Pair:
@@ -82,37 +85,37 @@ def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *
 
     Examples
     --------
-    >>> both = check_arrays([[0.0, 1.0], [2.0, 3.0]], [[4, 5], [6, 8], [9, 7]])
-    >>> both.x.shape, both.y.shape, both.names
+    >>> pair = check_arrays([[0.0, 1.0], [2.0, 3.0]], [[4, 5], [6, 8], [9, 7]])
+    >>> pair.x.shape, pair.y.shape, pair.names
     ((2, 2), (3, 2), ('x0', 'x1'))
     """
     sources = array_source(X, name_of("X")), array_source(Y, name_of("Y"))
-    return _checked(sources, weights_x, weights_y, categories, no_rows)
+    return _make_pair(sources, weights_x, weights_y, categories, no_rows)
 
 
-def _checked(
+def _make_pair(
     sources: tuple[Source, Source], weights_x: Any, weights_y: Any, categories: bool, prefetch: Prefetch
 ) -> Pair:
     notes: list[str] = []
     matched = match_sources(sources, notes, prefetch)
     columns = resolve_columns(matched.summaries, notes, ROWS) if categories else Columns.of_numbers(matched.names)
-    for about in matched.summaries:
-        if about.rows < 2:
-            rows = "1 row" if about.rows else "0 rows"
-            raise InputError(f"{about.where} has {rows}; each sample needs at least 2 rows")
-    about_x, about_y = (about.only(columns.places) for about in matched.summaries)
-    for about, other in ((about_x, about_y), (about_y, about_x)):
-        refuse_unusable(about, notes, other, columns.levels)
+    for summary in matched.summaries:
+        if summary.rows < 2:
+            rows = "1 row" if summary.rows else "0 rows"
+            raise InputError(f"{summary.where} has {rows}; each sample needs at least 2 rows")
+    summary_x, summary_y = (summary.only(columns.places) for summary in matched.summaries)
+    for summary, other in ((summary_x, summary_y), (summary_y, summary_x)):
+        refuse_unusable(summary, notes, other, columns.levels)
     x, y = matched.samples(columns, prefetch)
     same = matched.alike and same_rows(x, y)
     where = sources[0].where, sources[1].where
-    x, w_x = _weighted(x, weights_x, where[0], "weights_x")
-    y, w_y = _weighted(y, weights_y, where[1], "weights_y")
+    x, w_x = _rows_of_positive_weight(x, weights_x, where[0], "weights_x")
+    y, w_y = _rows_of_positive_weight(y, weights_y, where[1], "weights_y")
     _warn_of_width(x, y, where, notes)
     copies = count_copies(x, y, notes, where, columns.coded, same)
     notes += tie_notes(x, y, columns.names, copies, columns.coded)
-    found = Pair.of(x, y, columns.names, columns.coded, notes, copies)
-    return replace(found, weights_x=w_x, weights_y=w_y)
+    pair = Pair.of(x, y, columns.names, columns.coded, notes, copies)
+    return replace(pair, weights_x=w_x, weights_y=w_y)
 
 
 def unweighted_pair(
@@ -125,10 +128,10 @@ def unweighted_pair(
     same: bool,
 ) -> Pair:
     """Two samples whose values were checked before; ``same`` if they are known to hold the same rows."""
-    found = list(notes)
-    _warn_of_width(x, y, where, found)
-    copies = count_copies(x, y, found, where, levels, same)
-    return Pair.of(x, y, names, levels, found, copies)
+    all_notes = list(notes)
+    _warn_of_width(x, y, where, all_notes)
+    copies = count_copies(x, y, all_notes, where, levels, same)
+    return Pair.of(x, y, names, levels, all_notes, copies)
 
 
 def _warn_of_width(x: Sample, y: Sample, where: tuple[str, str], notes: list[str]) -> None:
@@ -138,13 +141,15 @@ def _warn_of_width(x: Sample, y: Sample, where: tuple[str, str], notes: list[str
         warn(f"{d} columns but only {n} + {m} rows ({shapes}): are rows and columns swapped?", notes)
 
 
-def _weighted(sample: Sample, weights: Any, where: str, name: str) -> tuple[Sample, FloatArray]:
+def _rows_of_positive_weight(sample: Sample, weights: Any, where: str, name: str) -> tuple[Sample, FloatArray]:
     """The rows of positive weight and their weights."""
     if weights is None:
         return sample, np.broadcast_to(1.0, len(sample))
-    found = row_weights(weights, len(sample), where, name)
-    kept = found > 0
-    return (sample, found) if kept.all() else (ArraySample(np.asfortranarray(sample[kept])), found[kept])
+    checked = row_weights(weights, len(sample), where, name)
+    is_positive = checked > 0
+    if is_positive.all():
+        return sample, checked
+    return ArraySample(np.asfortranarray(sample[is_positive])), checked[is_positive]
 
 
 def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
@@ -154,19 +159,19 @@ def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
         raise InputError(f"{name} has shape {table.shape}; pass it 1-D, one weight for each row of {where}")
     if table.shape[0] != n:
         raise InputError(f"{name} has {table.shape[0]} weights, but {where} has {n} rows")
-    found = floats(table, ("",), [])[:, 0]
-    if (found < 0).any():
-        row = np.flatnonzero(found < 0)[0]
-        raise InputError(f"{name} must not be negative; got {found[row]} at row {row}")
-    kept = found > 0
-    if kept.sum() < 2:
-        raise InputError(f"{name} needs at least 2 positive weights; got {kept.sum()}")
-    if found[kept].min() < 1e-300 or found.max() > 1e300 / len(found):
-        span = f"{found[kept].min()} to {found.max()}"
+    values = float_matrix(table, ("",), [])[:, 0]
+    if (values < 0).any():
+        row = np.flatnonzero(values < 0)[0]
+        raise InputError(f"{name} must not be negative; got {values[row]} at row {row}")
+    is_positive = values > 0
+    if is_positive.sum() < 2:
+        raise InputError(f"{name} needs at least 2 positive weights; got {is_positive.sum()}")
+    if values[is_positive].min() < 1e-300 or values.max() > 1e300 / len(values):
+        span = f"{values[is_positive].min()} to {values.max()}"
         raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
-    if found.max() >= (1 - 1e-12) * found.sum():
-        raise InputError(f"row {found.argmax()} has all but 1e-12 of {name}: that leaves a single row; even them out")
-    return found
+    if values.max() >= (1 - 1e-12) * values.sum():
+        raise InputError(f"row {values.argmax()} has all but 1e-12 of {name}: that leaves a single row; even them out")
+    return values
 
 
 def count_copies(
@@ -177,7 +182,7 @@ def count_copies(
     Copies are sought in samples whose rows can be had at once.
     """
     copies = 1
-    if all_at_once(x, y) and x.shape[1] * (len(x) + len(y)) <= HASH_ENTRIES and _first_row_again(x[:], y[:]):
+    if all_at_once(x, y) and x.shape[1] * (len(x) + len(y)) <= HASH_ENTRIES and _first_value_recurs(x[:], y[:]):
         hash_x, hash_y = _row_hashes(x[:]), _row_hashes(y[:])
         same = np.array_equal(hash_x, hash_y)
         times = [np.unique(hashes, return_counts=True)[1] for hashes in (hash_x, hash_y)]
@@ -192,7 +197,7 @@ def count_copies(
     return copies
 
 
-def _first_row_again(x: FloatArray, y: FloatArray) -> bool:
+def _first_value_recurs(x: FloatArray, y: FloatArray) -> bool:
     """Whether the first value of X occurs again: it must for there to be copies, or the same rows in another order."""
     return bool((x[1:, 0] == x[0, 0]).any() or (len(x) == len(y) and (y[:, 0] == x[0, 0]).any()))
 
@@ -204,12 +209,12 @@ def only_categories(levels: tuple[Levels, ...]) -> bool:
 
 def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     """One 64-bit number per row, sorted; each step is invertible, so one column never collides."""
-    words = (sample + 0.0).view(np.uint64)  # (n, d); adding 0.0 makes -0.0 equal to 0.0
-    found = np.zeros(len(words), dtype=np.uint64)
-    for j in range(words.shape[1]):
-        found = (found ^ words[:, j]) * np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(32)
-    return np.sort(found)
+    bits = (sample + 0.0).view(np.uint64)  # (n, d); adding 0.0 makes -0.0 equal to 0.0
+    hashes = np.zeros(len(bits), dtype=np.uint64)
+    for j in range(bits.shape[1]):
+        hashes = (hashes ^ bits[:, j]) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(32)
+    return np.sort(hashes)
 
 
 def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
@@ -217,7 +222,7 @@ def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: t
     constants, ties = [], []
     advice = "read the normalized distance first"
     (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
-    part = _rows_for_ties(x, y)
+    rows = _rows_for_ties(x, y)
     for j, name in enumerate(names):
         if levels and levels[j] is not None and len(levels[j] or ()) > 1:
             continue
@@ -229,15 +234,15 @@ def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: t
                 masses = "point masses have no density"
                 ties.append(f"{label} is {a} in all of X and {b} in all of Y; {masses}: {advice}")
             continue
-        ordered = np.sort(part[:, j])
+        ordered = np.sort(rows[:, j])
         distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
-        if 2 * copies * distinct < len(part):  # copies of whole rows are warned of once, not per column
+        if 2 * copies * distinct < len(rows):  # copies of whole rows are warned of once, not per column
             why = "tied values have no density, so the squared distance depends on sigma"
-            ties.append(f"{label}: {distinct} distinct values in {len(part)} rows; {why}: {advice}")
+            ties.append(f"{label}: {distinct} distinct values in {len(rows)} rows; {why}: {advice}")
     return capped(constants, "columns are constant and equal") + capped(ties, "columns are heavily tied")
 
 
 def _rows_for_ties(x: Sample, y: Sample) -> FloatArray:
-    of_x, of_y = (sample.spaced(_TIE_ROWS // 2) for sample in (x, y))
-    step = -(-(len(of_x) + len(of_y)) // _TIE_ROWS)
-    return np.concatenate([of_x[::step], of_y[::step]])
+    rows_x, rows_y = (sample.spaced(_TIE_ROWS // 2) for sample in (x, y))
+    step = -(-(len(rows_x) + len(rows_y)) // _TIE_ROWS)
+    return np.concatenate([rows_x[::step], rows_y[::step]])

@@ -1,4 +1,7 @@
-"""Arguments other than data: numbers, grids, choices, seeds and models, each with its range in the message."""
+"""Arguments other than data: numbers, grids, choices, seeds and models, each with its range in the message.
+
+Tables and samples are checked in `table`, `pair`, `points` and `series`.
+"""
 
 import math
 import numbers
@@ -8,9 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.table import absent
+from densdiff.data.table import is_missing
 from densdiff.errors import InputError
-from densdiff.messages import argument, came, hinted, uneven
+from densdiff.messages import argument, describe_choice, describe_ragged, describe_value
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -21,35 +24,35 @@ def positive_grid(value: Any, name: str) -> FloatArray | None:
     if isinstance(value, str):
         if value == "cv":
             return None
-        raise InputError(f"{need}; got {hinted(value, ('cv',))}", argument=name)
+        raise InputError(f"{need}; got {describe_choice(value, ('cv',))}", argument=name)
     try:
         grid = np.asarray(value)
     except ValueError:
-        raise InputError(f"{need}; got {came(value)}: {uneven(value)}", argument=name) from None
+        raise InputError(f"{need}; got {describe_value(value)}: {describe_ragged(value)}", argument=name) from None
     if grid.dtype.kind not in "iuf":
-        raise InputError(f"{need}; got {came(value)}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}", argument=name)
     if grid.ndim > 1 or not grid.size:
         raise InputError(f"{need}; got shape {grid.shape}", argument=name)
-    found = np.array(grid, dtype=np.float64, ndmin=1)
-    bad = np.flatnonzero(~((found > 0) & np.isfinite(found)))
+    values = np.array(grid, dtype=np.float64, ndmin=1)
+    bad = np.flatnonzero(~((values > 0) & np.isfinite(values)))
     if bad.size:
         place = f" at position {bad[0]}" if grid.ndim else ""
-        raise InputError(f"{argument(name)} must be positive and finite; got {found[bad[0]]}{place}", argument=name)
-    return found
+        raise InputError(f"{argument(name)} must be positive and finite; got {values[bad[0]]}{place}", argument=name)
+    return values
 
 
 def whole(value: Any, name: str, minimum: int) -> int:
     """A whole number of at least ``minimum``; floats and booleans are refused."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or int(value) < minimum:
         need = f"{argument(name)} must be a whole number, at least {minimum}"
-        raise InputError(f"{need}; got {came(value)}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}", argument=name)
     return int(value)
 
 
 def flag(value: Any, name: str) -> bool:
     """True or False, and nothing that merely counts as one of them."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InputError(f"{argument(name)} must be True or False; got {came(value)}", argument=name)
+        raise InputError(f"{argument(name)} must be True or False; got {describe_value(value)}", argument=name)
     return bool(value)
 
 
@@ -59,7 +62,7 @@ def fraction(value: Any, name: str) -> float:
     if not 0 < number < 1:
         hint = f" (did you mean {number / 100:g}?)" if 1 < number < 100 else ""
         need = f"{argument(name)} must lie strictly between 0 and 1"
-        raise InputError(f"{need}; got {came(value)}{hint}", argument=name)
+        raise InputError(f"{need}; got {describe_value(value)}{hint}", argument=name)
     return number
 
 
@@ -67,7 +70,7 @@ def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
     """One of ``options``; a typo is answered with the nearest one."""
     if not isinstance(value, str) or value not in options:
         need = f"{argument(name)} must be one of {', '.join(map(repr, options))}"
-        raise InputError(f"{need}; got {hinted(value, options)}", argument=name)
+        raise InputError(f"{need}; got {describe_choice(value, options)}", argument=name)
     return str(value)
 
 
@@ -82,23 +85,23 @@ def seed(random_state: Any) -> int:
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return whole(random_state, "random_state", 0)
     need = f"{argument('random_state')} must be None, a whole number from 0 or a NumPy generator"
-    raise InputError(f"{need}; got {came(random_state)}", argument="random_state")
+    raise InputError(f"{need}; got {describe_value(random_state)}", argument="random_state")
 
 
 def estimator(value: Any, need: str | tuple[type, ...]) -> Any:
     """An estimator object of one of the kinds needed, or one that has ``fit`` and the method needed."""
     if isinstance(need, str):
-        kind, wanted = "estimator", f"have the methods fit and {need}, as LSDD() has"
+        kind, requirement = "estimator", f"have the methods fit and {need}, as LSDD() has"
         fits = callable(getattr(value, "fit", None)) and callable(getattr(value, need, None))
     else:
-        *first, last = (of.__name__ for of in need)
+        *first, last = (cls.__name__ for cls in need)
         kind = f"{', '.join(first)} or {last}" if first else last
-        wanted, fits = f"be an {kind} object", isinstance(value, need)
+        requirement, fits = f"be an {kind} object", isinstance(value, need)
     if isinstance(value, type):
         got = f"the class {value.__name__}, pass {value.__name__}()"
         raise InputError(f"model must be an {kind} object; got {got}", argument="model")
     if not fits:
-        raise InputError(f"model must {wanted}; got {came(value)}", argument="model")
+        raise InputError(f"model must {requirement}; got {describe_value(value)}", argument="model")
     return value
 
 
@@ -115,7 +118,7 @@ def label_codes(value: Any, name: str) -> tuple[npt.NDArray[Any], npt.NDArray[np
     if labels.ndim != 1:
         raise InputError(f"{name} must be 1-D, one label for each row; got shape {labels.shape}", argument=name)
     if labels.dtype.kind in "fcOmM":
-        missing = missing | np.array([absent(label) for label in labels], dtype=bool)
+        missing = missing | np.array([is_missing(label) for label in labels], dtype=bool)
     if np.any(missing):
         count, row = f"{missing.sum()} missing label{'s' * bool(missing.sum() > 1)}", int(missing.argmax())
         raise InputError(f"{name} has {count}, first at row {row}; drop those rows", argument=name, row=row)
@@ -138,8 +141,8 @@ def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
     if len(groups) != n + m:
         need = f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y"
         raise InputError(f"{need}; got {len(groups)} labels", argument="blocks")
-    of_x = np.bincount(groups, np.arange(n + m) < n)
-    if ((of_x == 0) | (of_x == np.bincount(groups))).all():
+    counts_x = np.bincount(groups, np.arange(n + m) < n)
+    if ((counts_x == 0) | (counts_x == np.bincount(groups))).all():
         text = "no block holds rows of both X and Y, so nothing could be exchanged"
         raise InputError(text, argument="blocks")
     return groups

@@ -1,4 +1,7 @@
-"""Rows that are not one of two samples: points and centers of a fitted model, new rows, labelled rows."""
+"""Rows that are not one of two samples: points and centers of a fitted model, new rows, labelled rows.
+
+Pairs of samples are checked in `pair`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +12,9 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import Levels, codes_of
-from densdiff.data.floats import ROWS, floats, refuse_unusable
+from densdiff.data.floats import ROWS, float_matrix, refuse_unusable
 from densdiff.data.kinds import Columns, resolve_columns
-from densdiff.data.match import numbered
+from densdiff.data.match import default_names
 from densdiff.data.pair import COPIES, HASH_ENTRIES, only_categories, row_weights
 from densdiff.data.parameters import label_codes
 from densdiff.data.reading import reading
@@ -25,86 +28,89 @@ def check_sample(data: Any, where: str) -> tuple[FloatArray, tuple[str, ...], li
     """One sample as a float64 matrix (n, d), the names of its columns, and notes."""
     notes: list[str] = []
     table = table_of(data, where)
-    names = table.names or numbered(len(table.columns))
-    return floats(table, names, notes), names, notes
+    names = table.names or default_names(len(table.columns))
+    return float_matrix(table, names, notes), names, notes
 
 
 def check_points(
     data: Any, names: tuple[str, ...], where: str = "points", levels: tuple[Levels, ...] = ()
 ) -> FloatArray:
     """Points (k, d) at which a fitted model is asked: frames matched by name, arrays by position."""
-    return _located(data, names, where, [], levels)
+    return _match_fitted_columns(data, names, where, [], levels)
 
 
 def check_centers(value: Any, names: tuple[str, ...], levels: tuple[Levels, ...] = ()) -> FloatArray:
     """Centers (b, d) given by the user, in the user's units: the rules of `check_points`, at least one row."""
-    found = _located(value, names, "centers", [], levels)
-    if not len(found):
+    centers = _match_fitted_columns(value, names, "centers", [], levels)
+    if not len(centers):
         raise InputError("centers has 0 rows; give at least 1 center, or None to draw them from the samples")
-    return found
+    return centers
 
 
-def _located(
+def _match_fitted_columns(
     data: Any,
     names: tuple[str, ...],
     where: str,
     notes: list[str],
     levels: tuple[Levels, ...] = (),
-    known: bool = True,
+    refuse_unseen: bool = True,
 ) -> FloatArray:
-    """Rows in the columns of a fitted model; unless all levels must be ``known``, another one has the code -1."""
+    """Rows in the columns of a fitted model; a level that the fit never saw is refused, or else has the code -1."""
     table = table_of(data, where)
     d = len(names)
-    unnamed = names == numbered(d) and not set(names) & set(table.names or ())  # fitted on arrays
+    unnamed = names == default_names(d) and not set(names) & set(table.names or ())  # fitted on arrays
     if table.names and len(table.shape) == 2 and not unnamed:
         if lacking := [name for name in names if name not in table.names]:
             raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
-        left_out([name for name in table.names if name not in names], where, notes)
+        warn_of_extra_columns([name for name in table.names if name not in names], where, notes)
         table = table.select(names)
     elif len(table.columns) != d:
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
         needed = f"{d} columns are" if d > 1 else "1 column is"
         raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
     if any(levels):
-        table = _known(table, names, levels) if known else _perhaps_known(table, names, levels, notes)
-    return floats(table, names, notes)
+        if refuse_unseen:
+            table = _encode_known(table, names, levels)
+        else:
+            table = _encode_with_unseen(table, names, levels, notes)
+    return float_matrix(table, names, notes)
 
 
-def left_out(extra: Sequence[str], where: str, notes: list[str]) -> None:
+def warn_of_extra_columns(extra: Sequence[str], where: str, notes: list[str]) -> None:
     """Warn of columns that a fitted model does not look at."""
     if extra:
         warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
 
 
-def _known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
+def _encode_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
     """The table with codes for the levels of a fitted model; another level is refused."""
     columns = list(table.columns)
-    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
-        if of is None:
+    for j, (name, known_levels) in enumerate(zip(names, levels, strict=True)):
+        if known_levels is None:
             continue
-        codes = codes_of(columns[j].values, of)
+        codes = codes_of(columns[j].values, known_levels)
         if np.isnan(codes).any():
             row = int(np.isnan(codes).argmax())
             got = f"{shown(columns[j].values[row])} at row {row}"
-            text = f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(of)}"
+            text = f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(known_levels)}"
             raise InputError(text, column=name, row=row)
         columns[j] = replace(columns[j], values=codes, kind="numbers")
     return replace(table, columns=columns)
 
 
-def _perhaps_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...], notes: list[str]) -> Table:
-    """The same where another level is no obstacle: it has the code -1 and is warned of."""
+def _encode_with_unseen(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...], notes: list[str]) -> Table:
+    """The table with codes for the levels of a fitted model; another level has the code -1 and is warned of."""
     columns = list(table.columns)
-    for j, (name, of) in enumerate(zip(names, levels, strict=True)):
-        if of is None:
+    for j, (name, known_levels) in enumerate(zip(names, levels, strict=True)):
+        if known_levels is None:
             continue
         label, values = f"column {shown(name)} of {table.where}", columns[j].values
         _refuse_missing(columns[j], label, name)
         if columns[j].kind not in WORDS:
             row, kinds = columns[j].row, f"{columns[j].kind} (in {name_of('X')}: categories)"
             got = f"{kinds}, first {shown(values[row])} at row {row}"
-            raise InputError(f"{label} holds {got}; the fit knows {listed(of)}", column=name, row=row)
-        codes = codes_of(values, of)
+            raise InputError(f"{label} holds {got}; the fit knows {listed(known_levels)}", column=name, row=row)
+        codes = codes_of(values, known_levels)
         if (unseen := np.isnan(codes)).any():
             others = listed(sorted({str(value) for value in values[unseen].tolist()}))
             rows = f"{unseen.sum()} of {len(codes)} rows"
@@ -131,8 +137,8 @@ def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: boo
 
     Examples
     --------
-    >>> both = check_labelled([[0.0], [1.0], [2.0]], ["b", "a", "b"])
-    >>> both.classes.tolist(), both.codes.tolist()
+    >>> labelled = check_labelled([[0.0], [1.0], [2.0]], ["b", "a", "b"])
+    >>> labelled.classes.tolist(), labelled.codes.tolist()
     (['a', 'b'], [1, 0, 1])
     """
     notes: list[str] = []
@@ -152,18 +158,19 @@ def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: boo
         raise InputError(f"{text}; classes are wanted: whole numbers or strings", argument="y")
     if len(classes) < 2:
         raise InputError(f"{labels} holds 1 class, {shown(classes[0])}; at least 2 are needed", argument="y")
-    of = reading(table, where, moments=False)
-    about = of.summary(table, 0)
-    columns = resolve_columns([about], notes, ROWS) if categories else Columns.of_numbers(of.names)
-    refuse_unusable(about.only(columns.places), notes, levels=columns.levels)
-    rows = replace(of.only(columns.places), levels=columns.coded).rows(table, 0)
+    reader = reading(table, where, moments=False)
+    summary = reader.summary(table, 0)
+    columns = resolve_columns([summary], notes, ROWS) if categories else Columns.of_numbers(reader.names)
+    refuse_unusable(summary.only(columns.places), notes, levels=columns.levels)
+    rows = replace(reader.only(columns.places), levels=columns.coded).rows(table, 0)
     weights = np.ones(len(rows))
     if sample_weight is not None:
         weights = row_weights(sample_weight, len(rows), where, "sample_weight")
-    kept = weights > 0
+    is_used = weights > 0
     if not only_categories(columns.coded):
-        kept[kept] = _first_copies(rows[kept], codes[kept], where, notes)
-    return LabelledRows(rows[kept], codes[kept], weights[kept], classes, columns.names, tuple(notes), columns.coded)
+        is_used[is_used] = _first_copies(rows[is_used], codes[is_used], where, notes)
+    rows, codes, weights = rows[is_used], codes[is_used], weights[is_used]
+    return LabelledRows(rows, codes, weights, classes, columns.names, tuple(notes), columns.coded)
 
 
 def _refuse_missing(column: Column, label: str, name: str) -> None:
@@ -180,24 +187,24 @@ def check_new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: 
     Levels the fit never saw have the code -1.
     """
     where = name_of("X_new")
-    found = _located(data, names, where, notes, levels, known=False)
-    if len(found) < 2:
-        few = f"{where} has {len(found)} row{'s' * (not len(found))}"
+    rows = _match_fitted_columns(data, names, where, notes, levels, refuse_unseen=False)
+    if len(rows) < 2:
+        few = f"{where} has {len(rows)} row{'s' * (not len(rows))}"
         raise InputError(f"{few}; at least 2 are needed", argument="X_new")
     if only_categories(levels):
-        return found
-    return found[_first_copies(found, np.zeros(len(found), dtype=np.intp), where, notes)]
+        return rows
+    return rows[_first_copies(rows, np.zeros(len(rows), dtype=np.intp), where, notes)]
 
 
 def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:
     """All rows, or the first of each if all occur equally often: copies are no new observations, (n,)."""
-    everything = np.ones(len(rows), dtype=bool)
+    is_first = np.ones(len(rows), dtype=bool)
     if len(rows) < 2 or rows.size > HASH_ENTRIES or not (rows[1:, 0] == rows[0, 0]).any():
-        return everything
+        return is_first
     _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
     if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
-        return everything
+        return is_first
     warn(f"every row of {where} occurs {counts[0]} times and counts once: {COPIES}", notes)
-    everything[:] = False
-    everything[first] = True
-    return everything
+    is_first[:] = False
+    is_first[first] = True
+    return is_first

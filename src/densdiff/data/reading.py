@@ -1,4 +1,7 @@
-"""How blocks of one source become columns, summaries and rows of numbers."""
+"""How blocks of one source become columns, summaries and rows of numbers.
+
+Where the blocks come from is the matter of `sources`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -68,32 +71,32 @@ class Reading:
         """
         table = self.table(block)
         levels = self.levels or (None,) * len(self.names)
-        found = []
-        for column, name, of in zip(table.columns, self.names, levels, strict=True):
-            if of is None and column.kind not in NUMBERS:
+        columns = []
+        for column, name, column_levels in zip(table.columns, self.names, levels, strict=True):
+            if column_levels is None and column.kind not in NUMBERS:
                 raise InputError(
                     refusal(summarize_column(column, start, None), f"column {shown(name)} of {self.where}")
                 )
-            found.append(_codes(column, of) if of is not None else column.floats())
-        return found
+            columns.append(_codes(column, column_levels) if column_levels is not None else column.floats())
+        return columns
 
     def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
-        """The same as a matrix, of some columns if they are given, (k, d)."""
-        parts = (self if columns is None else self.only(columns)).columns(block, start)
-        found = np.empty((len(parts[0]), len(parts)), order="F")
-        for j, part in enumerate(parts):
-            found[:, j] = part
-        return found
+        """Numbers, and codes of levels, of a block as a matrix, of some columns if they are given, (k, d)."""
+        values = (self if columns is None else self.only(columns)).columns(block, start)
+        matrix = np.empty((len(values[0]), len(values)), order="F")
+        for j, column in enumerate(values):
+            matrix[:, j] = column
+        return matrix
 
     def only(self, columns: Sequence[int]) -> "Reading":
-        """Of some columns."""
+        """A reading of some of the columns, by their places."""
         if list(columns) == list(range(len(self.names))):
             return self
-        parts: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name in ("names", "levels", "shifts", "places"):
-            of = getattr(self, name)
-            parts[name] = tuple(of[k] for k in columns) if of else ()
-        return replace(self, **parts)
+            values = getattr(self, name)
+            fields[name] = tuple(values[k] for k in columns) if values else ()
+        return replace(self, **fields)
 
 
 def reading(first: Any, where: str, *, moments: bool = True) -> Reading:

@@ -1,4 +1,7 @@
-"""A series in the order of time: its columns as numbers, its clock apart from them, and windows in samples."""
+"""A series in the order of time: its columns as numbers, its clock apart from them, and windows in samples.
+
+Series that do not fit into memory are cut in `stretches` before they come here.
+"""
 
 import datetime
 import numbers
@@ -10,11 +13,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.floats import floats
+from densdiff.data.floats import float_matrix
 from densdiff.data.parameters import whole
-from densdiff.data.table import Column, Table, absent, table_of
+from densdiff.data.table import Column, Table, is_missing, table_of
 from densdiff.errors import InputError
-from densdiff.messages import argument, came, hinted, listed, name_of, shown, warn
+from densdiff.messages import argument, describe_choice, describe_value, listed, name_of, shown, warn
 
 FloatArray = npt.NDArray[np.float64]
 _UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
@@ -39,8 +42,8 @@ def check_series(data: Any, time: Any = None) -> Series:
 
     Examples
     --------
-    >>> found = check_series([[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]], time=[0.0, 0.5, 1.0])
-    >>> found.rows.shape, found.step
+    >>> series = check_series([[1.0, 2.0], [3.0, 4.0], [5.0, 5.0]], time=[0.0, 0.5, 1.0])
+    >>> series.rows.shape, series.step
     ((3, 2), 0.5)
     """
     notes: list[str] = []
@@ -48,60 +51,60 @@ def check_series(data: Any, time: Any = None) -> Series:
     table = table_of(data, name)
     clock = None
     if isinstance(time, str):
-        place = _place(table, time)
+        place = _column_place(table, time)
         clock = table.columns[place]
         times = clock_of(data, place, clock.values)
         table = table.select([name for name in table.names or () if name != time])
     elif time is not None:
-        clock = _own_clock(time, table)
+        clock = _separate_clock(time, table)
         times = clock_of(time, 0, clock.values)
     names = table.names or tuple(f"x{j}" for j in range(len(table.columns)))
-    rows = floats(table, names, notes)
+    rows = float_matrix(table, names, notes)
     if not len(rows):
         raise InputError(f"{name} has 0 samples; at least 1 is needed", argument="series")
     if clock is not None and len(clock.values) != len(rows):
         swapped = "; are its rows and columns swapped?" if len(clock.values) == len(names) > len(rows) else ""
-        count = f"{_counted(len(clock.values), 'value')}, but {name} has {_counted(len(rows), 'sample')}"
+        count = f"{_count_text(len(clock.values), 'value')}, but {name} has {_count_text(len(rows), 'sample')}"
         raise InputError(f"time has {count}{swapped}", argument="time")
     if len(names) > _WIDE * len(rows) and len(rows) < _FEW:
-        shape = f"{_counted(len(rows), 'row')} and {len(names)} columns"
+        shape = f"{_count_text(len(rows), 'row')} and {len(names)} columns"
         warn(f"{name} has {shape}, each row a sample; if rows and columns are swapped, transpose it", notes)
     if clock is None:
         return Series(rows, names, None, None, tuple(notes))
-    return Series(rows, names, times, _step(clock, times, notes), tuple(notes))
+    return Series(rows, names, times, _median_step(clock, times, notes), tuple(notes))
 
 
-def _counted(count: int, what: str) -> str:
+def _count_text(count: int, what: str) -> str:
     return f"{count} {what}{'s' * (count != 1)}"
 
 
-def _place(table: Table, name: str) -> int:
+def _column_place(table: Table, name: str) -> int:
     if not table.names:
         none = f"{table.where} has none with names; pass an array of times"
         raise InputError(f"time={shown(name)} names a column, but {none}", argument="time")
     if name not in table.names:
         need = f"{argument('time')} must be a column of {table.where} ({listed(table.names)})"
-        raise InputError(f"{need}; got {hinted(name, table.names)}", argument="time")
+        raise InputError(f"{need}; got {describe_choice(name, table.names)}", argument="time")
     if len(table.names) == 1:
         text = f"{table.where} has no column but {shown(name)}, which is its time; at least one of data is needed"
         raise InputError(text, column=name)
     return table.names.index(name)
 
 
-def _own_clock(time: Any, table: Table) -> Column:
+def _separate_clock(time: Any, table: Table) -> Column:
     """A clock that is no column of the series; a position of a column is no clock."""
-    array = isinstance(time, (list, tuple, range)) or hasattr(time, "__array__")
-    if not array or getattr(time, "ndim", 1) == 0:
+    is_array = isinstance(time, (list, tuple, range)) or hasattr(time, "__array__")
+    if not is_array or getattr(time, "ndim", 1) == 0:
         names = table.names or ()
         meant = f" (did you mean {str(time)!r}?)" if str(time) in names else ""
         columns = f"the name of a column ({listed(names)}) or an" if names else "an"
-        need = f"{columns} array with one value for each of the {_counted(table.shape[0], 'sample')}"
-        raise InputError(f"{argument('time')} must be {need}; got {came(time)}{meant}", argument="time")
-    found = table_of(time, "time")
-    if len(found.columns) != 1:
+        need = f"{columns} array with one value for each of the {_count_text(table.shape[0], 'sample')}"
+        raise InputError(f"{argument('time')} must be {need}; got {describe_value(time)}{meant}", argument="time")
+    clock = table_of(time, "time")
+    if len(clock.columns) != 1:
         cure = "pass the name of a column or one value for each sample"
-        raise InputError(f"time has shape {found.shape}; {cure}", argument="time")
-    return found.columns[0]
+        raise InputError(f"time has shape {clock.shape}; {cure}", argument="time")
+    return clock.columns[0]
 
 
 def clock_of(source: Any, place: int, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -122,7 +125,7 @@ def clock_of(source: Any, place: int, values: npt.NDArray[Any]) -> npt.NDArray[A
     return times
 
 
-def _step(clock: Column, times: npt.NDArray[Any], notes: list[str]) -> float:
+def _median_step(clock: Column, times: npt.NDArray[Any], notes: list[str]) -> float:
     """The median step; what is wrong with the clock is told, or refused if samples are not in order."""
     ticks, tick, rounding = _ticks(clock, notes)  # (T,)
     if (back := np.flatnonzero(ticks[1:] < ticks[:-1])).size:
@@ -154,7 +157,7 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
     values: npt.NDArray[Any] = clock.values
     tick = 1.0
     if clock.kind == "dates or durations":
-        values, tick = _counts(values)
+        values, tick = _whole_units(values)
     elif clock.kind != "numbers":
         held = f"{clock.kind}, first {shown(values[clock.row])}"
         raise InputError(f"time holds {held}; pass numbers or dates", argument="time", row=clock.row)
@@ -169,10 +172,10 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
     return values.astype(np.uint64) - values.min().astype(np.uint64), tick, 0.0
 
 
-def _counts(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
+def _whole_units(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
     """Dates or durations as whole numbers of one unit, and that unit in seconds."""
     if values.dtype.kind == "O":
-        values = _from_objects(values)
+        values = _numpy_dates(values)
     _refuse_any(np.isnat(values), "missing")
     unit, many = np.datetime_data(values.dtype)
     if unit == "generic":
@@ -185,9 +188,9 @@ def _counts(values: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], float]:
     return values.astype(np.int64), many * seconds[unit]
 
 
-def _from_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _numpy_dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Dates or durations of Python or pandas as NumPy has them, in UTC if they have a zone."""
-    kinds = [_kind(value) for value in values]
+    kinds = [_kind_of_time(value) for value in values]
     first = next(kind for kind in kinds if kind)
     if (row := next((i for i, kind in enumerate(kinds) if kind not in ("", first)), None)) is not None:
         mixed = f"{first} and {kinds[row]}, first {shown(values[row])} at row {row}"
@@ -196,11 +199,11 @@ def _from_objects(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         held = f"{first}, first {shown(values[kinds.index(first)])}"
         raise InputError(f"time holds {held}; pass dates or durations", argument="time", row=kinds.index(first))
     nothing = np.timedelta64("NaT") if first == "durations" else np.datetime64("NaT")
-    return np.array([_plain(value) if kind else nothing for value, kind in zip(values, kinds, strict=True)])
+    return np.array([_as_numpy_date(value) if kind else nothing for value, kind in zip(values, kinds, strict=True)])
 
 
-def _kind(value: Any) -> str:
-    if absent(value):
+def _kind_of_time(value: Any) -> str:
+    if is_missing(value):
         return ""
     if isinstance(value, (datetime.timedelta, np.timedelta64)):
         return "durations"
@@ -211,7 +214,7 @@ def _kind(value: Any) -> str:
     return f"{type(value).__name__} objects"
 
 
-def _plain(value: Any) -> Any:
+def _as_numpy_date(value: Any) -> Any:
     for exact in ("to_datetime64", "to_timedelta64"):  # of pandas, which knows nanoseconds
         if hasattr(value, exact):
             return getattr(value, exact)()
@@ -225,8 +228,8 @@ def _plain(value: Any) -> Any:
 def _refuse_any(bad: npt.NDArray[np.bool_], what: str) -> None:
     if count := int(bad.sum()):
         first, row = "at" if count == 1 else "first at", int(bad.argmax())
-        found = f"{_counted(count, f'{what} value')}, {first} row {row}"
-        raise InputError(f"time has {found}; correct it first", argument="time", row=row)
+        text = f"{_count_text(count, f'{what} value')}, {first} row {row}"
+        raise InputError(f"time has {text}; correct it first", argument="time", row=row)
 
 
 def check_window(value: Any, step: float | None) -> int | None:
@@ -235,23 +238,23 @@ def check_window(value: Any, step: float | None) -> int | None:
     if isinstance(value, str):
         if value == "auto":
             return None
-        found = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", value)
-        if not found or found[2] not in _UNITS:
+        match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", value)
+        if not match or match[2] not in _UNITS:
             units = f"units {', '.join(_UNITS)}"
-            raise InputError(f"{need}, {units}; got {hinted(value, ('auto',))}", argument="window")
+            raise InputError(f"{need}, {units}; got {describe_choice(value, ('auto',))}", argument="window")
         if not step:
             cure = f"pass {argument('time', ...)} or samples"
             lacks = "is a duration, but there is no time that runs"
             raise InputError(f"{argument('window', value)} {lacks}; {cure}", argument="window")
         try:
-            samples = round(float(found[1]) * _UNITS[found[2]] / step)
+            samples = round(float(match[1]) * _UNITS[match[2]] / step)
         except (ValueError, OverflowError):
-            raise InputError(f"{need}; got {came(value)}", argument="window") from None
+            raise InputError(f"{need}; got {describe_value(value)}", argument="window") from None
         if samples < 2:
-            held = f"{_counted(samples, 'sample')} at a step of {step:g} s"
+            held = f"{_count_text(samples, 'sample')} at a step of {step:g} s"
             need = "at least 2 are needed (times that are numbers count as seconds)"
             raise InputError(f"{argument('window', value)} holds {held}; {need}", argument="window")
         return samples
     if not isinstance(value, numbers.Real):
-        raise InputError(f"{need}; got {came(value)}", argument="window")
+        raise InputError(f"{need}; got {describe_value(value)}", argument="window")
     return whole(value, "window", 2)

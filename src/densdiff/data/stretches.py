@@ -1,4 +1,7 @@
-"""A source of blocks as stretches of consecutive rows that overlap, or as rows drawn from all of it."""
+"""A source of blocks as stretches of consecutive rows that overlap, or as rows drawn from all of it.
+
+Stretches hold what a table in memory would hold; they are checked by whoever asked for them.
+"""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -22,34 +25,37 @@ from densdiff.sources.source import Source, length
 Columns = dict[str, npt.NDArray[Any]]
 
 
-def most_rows(width: int) -> int:
-    """How many rows of so many columns fit."""
+def rows_that_fit(width: int) -> int:
+    """How many rows of ``width`` numbers fit into memory."""
     return max(1000, int(room() / (8 * width)))
 
 
-def counted(source: Source) -> int:
+def count_rows(source: Source) -> int:
     """Rows of a source, by a pass if nothing else tells."""
-    return int(source.run(partial(_count, source), int.__add__, None)) if source.rows is None else source.rows
+    return int(source.run(partial(_block_length, source), int.__add__, None)) if source.rows is None else source.rows
 
 
-def _count(source: Source, block: Any, start: int) -> int:
+def _block_length(source: Source, block: Any, start: int) -> int:
     return length(block, source.as_table)
 
 
 def stretches(source: Source, where: str, size: int, overlap: int) -> Iterator[tuple[int, Any]]:
     """Columns by name of ``size`` rows at a time, each beginning ``overlap`` rows before the end of the one before.
 
-    All in one reading.
+    The source is read once.
     """
-    total = counted(source)
+    total = count_rows(source)
     head = source.head()
-    of, levels = reading(head, where), _categories(head, where)
+    reader, levels = reading(head, where), _categories(head, where)
     first = range(0, max(1, total - overlap), size - overlap)
     spans = [(start, min(total, start + size)) for start in first]
-    return zip(first, (_as_given(of, levels, part) for part in _in_turn(source, of, spans)), strict=True)
+    return zip(
+        first, (_as_table(reader, levels, columns) for columns in _iterate_spans(source, reader, spans)), strict=True
+    )
 
 
-def _in_turn(source: Source, of: Reading, spans: list[tuple[int, int]]) -> Iterator[Columns]:
+def _iterate_spans(source: Source, reader: Reading, spans: list[tuple[int, int]]) -> Iterator[Columns]:
+    """Columns by name of the rows of each span, from its first row up to but without its end."""
     held: deque[tuple[int, Columns]] = (
         deque()
     )  # blocks that the next stretch needs, and the numbers of their first rows
@@ -58,25 +64,27 @@ def _in_turn(source: Source, of: Reading, spans: list[tuple[int, int]]) -> Itera
     for low, high in spans:
         while stop < high:
             start, block = next(blocks)
-            held.append((start, _of_block(of, np.arange(start, start + length(block)), block, start)))
+            held.append((start, _block_columns(reader, np.arange(start, start + length(block)), block, start)))
             stop = start + length(block)
-        while held[0][0] + _rows(held[0][1]) <= low:
+        while held[0][0] + _n_rows(held[0][1]) <= low:
             held.popleft()
         yield {
-            name: np.concatenate([part[name][max(low - start, 0) : high - start] for start, part in held])
-            for name in of.names
+            name: np.concatenate([columns[name][max(low - start, 0) : high - start] for start, columns in held])
+            for name in reader.names
         }
     deque(blocks, maxlen=0)  # to its end, where it says whether the rows were those of before
 
 
-def _rows(columns: Columns) -> int:
+def _n_rows(columns: Columns) -> int:
     return len(next(iter(columns.values())))
 
 
-def _taken(source: Source, of: Reading, index: IntArray) -> Columns:
-    """Rows of sorted numbers."""
-    found: Columns = source.run(partial(_of_block, of, index), _joined, list(of.names) if of.named else None)
-    return found
+def _take_rows(source: Source, reader: Reading, index: IntArray) -> Columns:
+    """Columns by name of the rows with these sorted numbers."""
+    columns: Columns = source.run(
+        partial(_block_columns, reader, index), _concatenate, list(reader.names) if reader.named else None
+    )
+    return columns
 
 
 def _categories(head: Any, where: str) -> list[str]:
@@ -85,34 +93,35 @@ def _categories(head: Any, where: str) -> list[str]:
     return [name for name, column in zip(table.names or (), table.columns, strict=False) if column.kind == "categories"]
 
 
-def _as_given(of: Reading, categories: list[str], columns: Columns) -> Table:
+def _as_table(reader: Reading, categories: list[str], columns: Columns) -> Table:
     """Columns as the table that they would be in memory."""
-    table = table_of(columns, of.where)
-    kinds = [
+    table = table_of(columns, reader.where)
+    typed = [
         replace(column, kind="categories") if name in categories else column
-        for name, column in zip(of.names, table.columns, strict=True)
+        for name, column in zip(reader.names, table.columns, strict=True)
     ]
-    own = of.named or any(name != f"x{j}" for j, name in enumerate(of.names))
-    return replace(table, columns=kinds, names=of.names if own else None)
+    has_names = reader.named or any(name != f"x{j}" for j, name in enumerate(reader.names))
+    return replace(table, columns=typed, names=reader.names if has_names else None)
 
 
-def _of_block(of: Reading, index: IntArray, block: Any, start: int) -> Columns:
-    table, given = of.table(block), table_of(block, of.where).names if of.named else None
+def _block_columns(reader: Reading, index: IntArray, block: Any, start: int) -> Columns:
+    """Columns by name of the rows of a block that are among sorted numbers."""
+    table, names = reader.table(block), table_of(block, reader.where).names if reader.named else None
     low, high = np.searchsorted(index, [start, start + table.shape[0]])
-    rows, found = index[low:high] - start, {}
-    for name, column in zip(of.names, table.columns, strict=True):
+    rows, columns = index[low:high] - start, {}
+    for name, column in zip(reader.names, table.columns, strict=True):
         values = column.values
-        if given is not None and column.kind == "dates or durations":
-            values = clock_of(block, given.index(name), values)
-        found[name] = values[rows]
-    return found
+        if names is not None and column.kind == "dates or durations":
+            values = clock_of(block, names.index(name), values)
+        columns[name] = values[rows]
+    return columns
 
 
-def _joined(a: Columns, b: Columns) -> Columns:
+def _concatenate(a: Columns, b: Columns) -> Columns:
     return {name: np.concatenate([values, b[name]]) for name, values in a.items()}
 
 
-def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str]) -> tuple[Any, list[str], int]:
+def draw_table(source: Source, where: str, seed: int, most: int, needed: Sequence[str]) -> tuple[Any, list[str], int]:
     """At most so many rows drawn at random, the names of columns left out, and how many rows there are.
 
     Rows that can be had at once are all given. Of a source that has the needed columns by name the others are not
@@ -121,12 +130,12 @@ def drawn(source: Source, where: str, seed: int, most: int, needed: Sequence[str
     if source.rows_at_once:
         return source.head(), [], source.rows_at_once
     head = source.head()
-    of, levels = reading(head, where), _categories(head, where)
+    reader, levels = reading(head, where), _categories(head, where)
     extra: list[str] = []
-    if of.named and set(needed) <= set(of.names):
-        extra = [name for name in of.names if name not in needed]
-        of = of.only([of.names.index(name) for name in needed])
-    about = source.run(of.summary, Summary.merged, list(of.names) if of.named else None)
-    refuse_missing(about, ROWS)
-    index = np.sort(selection.draw_rows(seed, about.rows, most))
-    return _as_given(of, levels, _taken(source, of, index)), extra, about.rows
+    if reader.named and set(needed) <= set(reader.names):
+        extra = [name for name in reader.names if name not in needed]
+        reader = reader.only([reader.names.index(name) for name in needed])
+    summary = source.run(reader.summary, Summary.merged, list(reader.names) if reader.named else None)
+    refuse_missing(summary, ROWS)
+    index = np.sort(selection.draw_rows(seed, summary.rows, most))
+    return _as_table(reader, levels, _take_rows(source, reader, index)), extra, summary.rows

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from densdiff.core.scaling import FloatArray
-from densdiff.data.table import Column, missing_values, parses, text_of
+from densdiff.data.table import Column, missing_values, reads_as_number, text_of
 from densdiff.errors import InputError
 from densdiff.messages import shown
 
@@ -49,11 +49,11 @@ class Numbers:
     exponent: int = field(default=0, compare=False)
 
     def merged(self, other: "Numbers") -> "Numbers":
-        """Of these rows and the ones after them."""
+        """Ends and moments of these rows and the ones after them together."""
         if not (self.count and other.count):
             return self if self.count else other
         exponent = max(self.exponent, other.exponent)
-        (mean, squares), (mean_2, squares_2) = self._at(exponent), other._at(exponent)
+        (mean, squares), (mean_2, squares_2) = self._rescaled(exponent), other._rescaled(exponent)
         count, apart = self.count + other.count, mean_2 - mean
         return Numbers(
             low=min(self.low, other.low),
@@ -64,7 +64,7 @@ class Numbers:
             exponent=exponent,
         )
 
-    def _at(self, exponent: int) -> tuple[float, float]:
+    def _rescaled(self, exponent: int) -> tuple[float, float]:
         by = self.exponent - exponent
         return float(np.ldexp(self.mean, by)), float(np.ldexp(self.squares, 2 * by))
 
@@ -88,7 +88,7 @@ class ColumnSummary:
     levels: Mapping[str, int] | None = field(default_factory=dict)  # rows of each, None if there are too many
 
     def merged(self, other: "ColumnSummary", where: str) -> "ColumnSummary":
-        """Of these rows and the ones after them."""
+        """What the column holds in these rows and the ones after them together."""
         return ColumnSummary(
             kind=_common_kind(self, other, where),
             missing=self.missing + other.missing,
@@ -104,13 +104,13 @@ class ColumnSummary:
 
 
 def _common_kind(a: ColumnSummary, b: ColumnSummary, where: str) -> str:
-    """What a column holds whose parts hold these."""
+    """The kind of a column whose two stretches of rows hold these kinds."""
     if not (a.kind and b.kind) or a.kind == b.kind:
         return a.kind or b.kind
     for kinds, name in ((NUMBERS, "numbers"), (WORDS, "text")):
         if a.kind in kinds and b.kind in kinds:
             return name
-    early, late = sorted((a, b), key=lambda each: each.first.row)
+    early, late = sorted((a, b), key=lambda column: column.first.row)
     begins = f"{early.kind}, first {shown(early.first.value)} at row {early.first.row}"
     held = f"{begins}, and {late.kind}, {shown(late.first.value)}"
     raise InputError(f"{where} holds {held} at row {late.first.row}; a column holds one kind")
@@ -122,9 +122,9 @@ def _pooled_counts(a: Mapping[str, int] | None, b: Mapping[str, int] | None) -> 
         return None
     if not (a and b):
         return a or b
-    found = Counter(a)
-    found.update(b)
-    return None if len(found) > MOST_LEVELS else found
+    pooled = Counter(a)
+    pooled.update(b)
+    return None if len(pooled) > MOST_LEVELS else pooled
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Summary:
     columns: tuple[ColumnSummary, ...]
 
     def only(self, places: Sequence[int]) -> "Summary":
-        """Of some columns."""
+        """A summary of some of the columns, by their places."""
         if list(places) == list(range(len(self.names))):
             return self
         return replace(self, names=tuple(self.names[j] for j in places), columns=tuple(self.columns[j] for j in places))
@@ -147,9 +147,9 @@ class Summary:
         return f"column {shown(self.names[j])} of {self.where}" if self.names[j] else self.where
 
     def merged(self, other: "Summary") -> "Summary":
-        """Of these rows and the ones after them."""
-        both = zip(self.columns, other.columns, strict=True)
-        columns = tuple(a.merged(b, self.label(j)) for j, (a, b) in enumerate(both))
+        """What all columns hold in these rows and the ones after them together."""
+        pairs = zip(self.columns, other.columns, strict=True)
+        columns = tuple(a.merged(b, self.label(j)) for j, (a, b) in enumerate(pairs))
         return Summary(self.where, self.names, self.rows + other.rows, columns)
 
 
@@ -159,49 +159,49 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
     if column.kind == "numbers" and values.dtype == np.float64 and values.size:
         low, high = float(values.min()), float(values.max())
         if np.isfinite(low) and np.isfinite(high):  # most columns: their ends tell that there is no gap
-            numbers = _numbers(values, low, high, shift)
+            numbers = _summarize_numbers(values, low, high, shift)
             return ColumnSummary(
                 kind="numbers", first=First(values[0], start), numbers=numbers, largest=column.largest, levels={}
             )
     missing = missing_values(column)
-    lost = int(missing.sum())
-    about = ColumnSummary(missing=lost, first_missing=start + int(missing.argmax()) if lost else -1)
-    if lost == len(missing):
-        return about
+    n_missing = int(missing.sum())
+    summary = ColumnSummary(missing=n_missing, first_missing=start + int(missing.argmax()) if n_missing else -1)
+    if n_missing == len(missing):
+        return summary
     row = int((~missing).argmax())
-    about = replace(about, kind=column.kind, first=First(values[row], start + row), largest=column.largest)
+    summary = replace(summary, kind=column.kind, first=First(values[row], start + row), largest=column.largest)
     if column.kind in WORDS:
-        about = _with_levels(about, column, missing, start)
+        summary = _with_levels(summary, column, missing, start)
     if column.kind not in NUMBERS:
-        return about
+        return summary
     floats = column.floats()
     infinite = np.isinf(floats)
     if infinite.any():
         bad = int(infinite.argmax())
         first = First(float(floats[bad]), start + bad)
-        about = replace(about, infinite=int(infinite.sum()), first_infinite=first)
-    known = floats[~(missing | infinite)] if lost or about.infinite else floats
-    if not len(known):
-        return about
-    return replace(about, numbers=_numbers(known, float(known.min()), float(known.max()), shift))
+        summary = replace(summary, infinite=int(infinite.sum()), first_infinite=first)
+    finite = floats[~(missing | infinite)] if n_missing or summary.infinite else floats
+    if not len(finite):
+        return summary
+    return replace(summary, numbers=_summarize_numbers(finite, float(finite.min()), float(finite.max()), shift))
 
 
-def _with_levels(about: ColumnSummary, column: Column, missing: Any, start: int) -> ColumnSummary:
-    values = column.values[~missing].tolist() if about.missing else column.values.tolist()
+def _with_levels(summary: ColumnSummary, column: Column, missing: Any, start: int) -> ColumnSummary:
+    values = column.values[~missing].tolist() if summary.missing else column.values.tolist()
     if column.kind == "booleans":
         values = [bool(value) for value in values]
     counts: Counter[str] = Counter()
     for value, count in Counter(values).items():
         counts[text_of(value)] += count
-    about = replace(about, levels=counts)
-    word = next((text for text in counts if not parses(text)), None) if column.kind != "booleans" else None
+    summary = replace(summary, levels=counts)
+    word = next((text for text in counts if not reads_as_number(text)), None) if column.kind != "booleans" else None
     if word is None:
-        return about
+        return summary
     at = next(i for i, value in enumerate(column.values) if not missing[i] and text_of(value) == word)
-    return replace(about, word=First(column.values[at], start + at))
+    return replace(summary, word=First(column.values[at], start + at))
 
 
-def _numbers(values: FloatArray, low: float, high: float, shift: float | None) -> Numbers:
+def _summarize_numbers(values: FloatArray, low: float, high: float, shift: float | None) -> Numbers:
     if shift is None:
         return Numbers(low, high, len(values))
     reach = max(abs(low / 2 - shift / 2), abs(high / 2 - shift / 2))  # in halves, which do not overflow

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
-from densdiff.messages import DATES, came, listed, shown, uneven
+from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
 EXACT = 2**53  # float64 holds every integer up to here
@@ -32,6 +32,8 @@ _NEARLY = 0.8  # of distinct texts
 
 @dataclass(frozen=True)
 class Column:
+    """One column as it came, and what it holds."""
+
     values: npt.NDArray[Any]
     kind: str = "numbers"  # "booleans" of a frame, or what stands in the way, in words
     row: int = 0  # of the first value of that kind
@@ -47,6 +49,8 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
+    """Columns of one length, with names if the input has them."""
+
     where: str
     shape: tuple[int, ...]
     columns: list[Column]
@@ -61,6 +65,7 @@ class Table:
         return replace(self, columns=columns, shape=(len(columns[0].values), *self.shape[1:]))
 
     def select(self, names: Sequence[str]) -> "Table":
+        """Some of the columns, by their names."""
         place = {name: j for j, name in enumerate(self.names or ())}
         return replace(self, columns=[self.columns[place[name]] for name in names], names=tuple(names))
 
@@ -88,54 +93,54 @@ def table_of(data: Any, where: str) -> Table:
     if isinstance(frame, nw.Series):
         # an unnamed Series is None in pandas and "" elsewhere
         label = None if frame.name in (None, "") else (str(frame.name),)
-        return Table(where, (len(frame),), [_series(frame)], label)
-    if isinstance(data, (list, tuple)) and data and _fields(data[0]) is not None:
-        data = _by_columns(data, where)
+        return Table(where, (len(frame),), [_series_column(frame)], label)
+    if isinstance(data, (list, tuple)) and data and _named_fields(data[0]) is not None:
+        data = _columns_of_rows(data, where)
     if isinstance(data, Mapping):
-        table = _of_mapping(data, where)
+        table = _table_of_mapping(data, where)
     elif isinstance(frame, nw.DataFrame):
-        table = Table(where, frame.shape, [_series(column) for column in frame.iter_columns()], names)
+        table = Table(where, frame.shape, [_series_column(column) for column in frame.iter_columns()], names)
     else:
-        array = _array(data, where)
+        array = _as_array(data, where)
         columns = array.T if array.ndim == 2 else array[None]
-        table = Table(where, array.shape, [_column(column) for column in columns])
+        table = Table(where, array.shape, [_array_column(column) for column in columns])
     if not table.columns:
         raise InputError(f"{where} has no columns (shape {table.shape}); at least 1 is needed")
     return table
 
 
-def _fields(row: Any) -> Mapping[Any, Any] | None:
+def _named_fields(row: Any) -> Mapping[Any, Any] | None:
     """A row that knows the names of its values, as a mapping; None for other rows."""
     if isinstance(row, Mapping):
         return row
     return row._asdict() if isinstance(row, tuple) and hasattr(row, "_asdict") else None
 
 
-def _by_columns(rows: Sequence[Any], where: str) -> dict[str, Any]:
+def _columns_of_rows(rows: Sequence[Any], where: str) -> dict[str, Any]:
     """Rows by name as columns by name; what a row lacks is a missing value."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for i, row in enumerate(rows):
-        if (named := _fields(row)) is None:
-            raise InputError(f"row 0 of {where} has names and row {i} has none; got {came(row)}", row=i)
+        if (named := _named_fields(row)) is None:
+            raise InputError(f"row 0 of {where} has names and row {i} has none; got {describe_value(row)}", row=i)
         for name, value in named.items():
-            found.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
+            columns.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
         if len(texts := Counter(map(str, named))) < len(named):
             twice = [name for name, count in texts.items() if count > 1]
             raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}", column=twice[0], row=i)
-    return found
+    return columns
 
 
-def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
+def _table_of_mapping(data: Mapping[Any, Any], where: str) -> Table:
     """Columns by name, each a sequence of the same length."""
     names, columns = tuple(map(str, data)), []
     for name, values in zip(names, data.values(), strict=True):
-        if isinstance(values, (list, tuple)) and values and _fields(values[0]) is not None:
+        if isinstance(values, (list, tuple)) and values and _named_fields(values[0]) is not None:
             values = np.fromiter(values, dtype=object, count=len(values))  # one column of mappings, not many columns
-        part = table_of(values, f"column {shown(name)} of {where}")
-        if len(part.shape) != 1:
-            raise InputError(f"{part.where} has shape {part.shape}; one value for each row is needed", column=name)
-        boolean = part.columns[0].values.dtype == bool or _truths(values)
-        columns.append(replace(part.columns[0], kind="booleans") if boolean else part.columns[0])
+        entry = table_of(values, f"column {shown(name)} of {where}")
+        if len(entry.shape) != 1:
+            raise InputError(f"{entry.where} has shape {entry.shape}; one value for each row is needed", column=name)
+        is_boolean = entry.columns[0].values.dtype == bool or _are_booleans(values)
+        columns.append(replace(entry.columns[0], kind="booleans") if is_boolean else entry.columns[0])
     lengths = [len(column.values) for column in columns]
     if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
         first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
@@ -145,21 +150,21 @@ def _of_mapping(data: Mapping[Any, Any], where: str) -> Table:
     return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)
 
 
-def _truths(values: Any) -> bool:
+def _are_booleans(values: Any) -> bool:
     """Whether Python objects are True, False and missing ones, which would pass for numbers."""
     if not isinstance(values, (list, tuple)) and getattr(getattr(values, "dtype", None), "kind", "") != "O":
         return False
-    return all(isinstance(v, (bool, np.bool_)) or absent(v) for v in values) and not all(map(absent, values))
+    return all(isinstance(v, (bool, np.bool_)) or is_missing(v) for v in values) and not all(map(is_missing, values))
 
 
-def _array(data: Any, where: str) -> npt.NDArray[Any]:
+def _as_array(data: Any, where: str) -> npt.NDArray[Any]:
     """Anything that is no frame as a 1-D or 2-D array; masked entries become NaN or None."""
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InputError(f"{where} is a sparse matrix of shape {data.shape}; pass {where}.toarray()")
     if hasattr(data, "column_names"):  # a RecordBatch would be read without its names
         raise InputError(f"{where} is a {type(data).__name__}; pass pyarrow.Table.from_batches([{where}])")
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__array__"):
-        raise InputError(f"{where} must be an array, a list of rows or a data frame; got {came(data)}")
+        raise InputError(f"{where} must be an array, a list of rows or a data frame; got {describe_value(data)}")
     try:
         if isinstance(data, (list, tuple)) and any(isinstance(row, np.ma.MaskedArray) for row in data):
             data = np.ma.stack(data)  # NumPy would read what is under the mask
@@ -170,7 +175,7 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
         ):
             array = np.asarray(data, dtype=object)
     except (ValueError, TypeError, RuntimeError) as error:
-        raise InputError(f"{where} cannot be read as an array: {uneven(data) or error}") from error
+        raise InputError(f"{where} cannot be read as an array: {describe_ragged(data) or error}") from error
     if isinstance(array, np.ma.MaskedArray):
         numeric = array.dtype.kind in "biuf"
         if np.ma.getmaskarray(array).any():
@@ -183,11 +188,11 @@ def _array(data: Any, where: str) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
-def _series(series: Any) -> Column:
+def _series_column(series: Any) -> Column:
     """A frame's column; the declared type decides first, because a polars struct reads as plain integers."""
     dtype = series.dtype
     if dtype in (nw.Int128, nw.UInt128):
-        return _unpacked(np.array(series.to_list(), dtype=object))  # NumPy has no such type
+        return _object_column(np.array(series.to_list(), dtype=object))  # NumPy has no such type
     kind = ""
     if dtype.is_nested():
         kind = "nested values"
@@ -197,43 +202,44 @@ def _series(series: Any) -> Column:
         kind = "categories"
     elif dtype in (nw.String, nw.Binary):
         kind = "text"
-    found = _column(series.to_numpy(), kind)
-    return replace(found, kind="booleans") if dtype == nw.Boolean else found
+    column = _array_column(series.to_numpy(), kind)
+    return replace(column, kind="booleans") if dtype == nw.Boolean else column
 
 
-def _column(values: npt.NDArray[Any], kind: str = "") -> Column:
+def _array_column(values: npt.NDArray[Any], kind: str = "") -> Column:
     code = values.dtype.kind
     if not kind and code == "O":
-        return _unpacked(values)
+        return _object_column(values)
     if not kind and code in "biuf":
         wide = code in "iu" and values.dtype.itemsize == 8 and values.size
         return Column(values, largest=max(int(values.max()), -int(values.min())) if wide else 0)
     kind = kind or {"c": "complex numbers", "M": "dates or durations", "m": "dates or durations"}.get(code, "text")
-    row = next((i for i, value in enumerate(values) if not absent(value)), None)
+    row = next((i for i, value in enumerate(values) if not is_missing(value)), None)
     return Column(np.full(len(values), np.nan)) if row is None else Column(values, kind, row)
 
 
-def _unpacked(values: npt.NDArray[Any]) -> Column:
+def _object_column(values: npt.NDArray[Any]) -> Column:
     """Python objects as floats, unless one of them is no number."""
-    found = np.full(len(values), np.nan)
+    floats = np.full(len(values), np.nan)
     largest = 0
     for i, value in enumerate(values):
-        if absent(value):
+        if is_missing(value):
             continue
         if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
             kinds = (kind for kind, types in _KINDS.items() if isinstance(value, types))
             return Column(values, next(kinds, f"{type(value).__name__} objects"), i)
         number: Any = value
         try:
-            found[i] = float(number)
+            floats[i] = float(number)
         except OverflowError:
-            found[i] = math.inf if number > 0 else -math.inf
-        if isinstance(value, numbers.Integral) and math.isfinite(found[i]):
+            floats[i] = math.inf if number > 0 else -math.inf
+        if isinstance(value, numbers.Integral) and math.isfinite(floats[i]):
             largest = max(largest, abs(int(value)))
-    return Column(found, largest=largest)
+    return Column(floats, largest=largest)
 
 
-def absent(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, NA or masked."""
     if isinstance(value, (float, np.floating, np.datetime64, np.timedelta64)):
         return bool(value != value)
     if isinstance(value, Decimal):
@@ -249,19 +255,19 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
     if values.dtype.kind in "fc":
         return np.asarray(np.isnan(values))
     if column.kind == "nested values":
-        return np.array([absent(value) for value in values], dtype=bool)
-    given = values.tolist() if values.dtype.kind not in "mM" else list(values)
-    known = {value: absent(value) for value in dict.fromkeys(given)}
-    return np.fromiter((known.get(value, True) for value in given), bool, len(given))
+        return np.array([is_missing(value) for value in values], dtype=bool)
+    objects = values.tolist() if values.dtype.kind not in "mM" else list(values)
+    is_absent = {value: is_missing(value) for value in dict.fromkeys(objects)}
+    return np.fromiter((is_absent.get(value, True) for value in objects), bool, len(objects))
 
 
-def nearly_numbers(values: npt.NDArray[Any]) -> bool:
+def are_nearly_numbers(values: npt.NDArray[Any]) -> bool:
     """Whether so many texts read as numbers that they are hardly meant as categories."""
-    distinct = [value for value in dict.fromkeys(values.tolist()) if not absent(value)]
-    return bool(distinct) and sum(map(parses, distinct)) >= _NEARLY * len(distinct)
+    distinct = [value for value in dict.fromkeys(values.tolist()) if not is_missing(value)]
+    return bool(distinct) and sum(map(reads_as_number, distinct)) >= _NEARLY * len(distinct)
 
 
-def parses(value: Any) -> bool:
+def reads_as_number(value: Any) -> bool:
     """Whether a value reads as a number."""
     try:
         float(value)

@@ -1,6 +1,9 @@
-"""Two tables of any columns, matched, with missing values treated as asked and categories as codes."""
+"""Two tables of any columns, matched, with missing values treated as asked and categories as codes.
 
-from collections.abc import Iterable, Sequence
+The steps live in `match`, `missing`, `kinds` and `floats`; here they are put in order.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,16 +43,16 @@ class MatchedTables:
         return len(self.a), len(self.b)
 
     def pair(self) -> Pair:
-        """All rows of both."""
+        """All rows of both tables, without weights."""
         coded = self.levels if any(self.levels) else ()
         return unweighted_pair(self.names, self.a, self.b, coded, self.notes, self.where, self.same)
 
     def some(self, rows_a: Any, rows_b: Any) -> "MatchedTables":
-        """Some rows of both, by their numbers, in memory."""
+        """Both tables with some of their rows, by their numbers, in memory."""
         return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
 
     def column(self, j: int) -> Pair:
-        """One column of both."""
+        """One column of both tables."""
         a, b = self.a.only([j]), self.b.only([j])
         levels = () if self.levels[j] is None else (self.levels[j],)
         return Pair.of(a, b, (self.names[j],), levels)
@@ -70,24 +73,24 @@ def match_tables(
     for source in sources:
         _refuse_few(source.where, source.rows)
     matched = match_sources(sources, notes, prefetch, columns)
-    for about in matched.summaries:
-        _refuse_few(about.where, about.rows)
-    matched, left_out = _without_empty(matched)
+    for summary in matched.summaries:
+        _refuse_few(summary.where, summary.rows)
+    matched, left_out = _drop_empty_columns(matched)
     sizes = matched.sizes
-    lost = tuple(
+    missing_counts = tuple(
         (name, a.missing, b.missing)
-        for name, a, b in zip(matched.names, *(about.columns for about in matched.summaries), strict=True)
+        for name, a, b in zip(matched.names, *(summary.columns for summary in matched.summaries), strict=True)
         if a.missing or b.missing
     )
-    if lost:
+    if missing_counts:
         matched = without_missing(matched, missing, prefetch, notes)
     resolved = resolve_columns(matched.summaries, notes)
     left_out += [(name, "almost every row has a level of its own") for name in resolved.identifiers]
-    x, y = (about.only(resolved.places) for about in matched.summaries)
-    for about, other in ((x, y), (y, x)):
-        refuse_unusable(about, notes, other, resolved.levels)
+    x, y = (summary.only(resolved.places) for summary in matched.summaries)
+    for summary, other in ((x, y), (y, x)):
+        refuse_unusable(summary, notes, other, resolved.levels)
     a, b = matched.samples(resolved, prefetch)
-    notes += _constants(matched, resolved)
+    notes += _constant_notes(matched, resolved)
     return MatchedTables(
         names=resolved.names,
         levels=resolved.levels,
@@ -96,7 +99,7 @@ def match_tables(
         where=where,
         same=matched.alike and same_rows(a, b),
         left_out=tuple(left_out),
-        missing=lost,
+        missing=missing_counts,
         sizes=sizes,
         notes=tuple(notes),
     )
@@ -108,26 +111,27 @@ def _refuse_few(where: str, rows: int | None) -> None:
         raise InputError(f"{where} has {rows} data row{'s' * (not rows)}; each table needs at least 2")
 
 
-def _without_empty(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:
-    """Without the columns that have no value in one of the tables; what is left out, and why."""
-    left_out, kept = list(matched.only_in), []
-    for j, (name, *both) in enumerate(zip(matched.names, *(of.columns for of in matched.summaries), strict=True)):
-        empty = [about.where for about, part in zip(matched.summaries, both, strict=True) if not part.kind]
+def _drop_empty_columns(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:
+    """The sources without the columns that have no value in one of them; what is left out, and why."""
+    left_out, usable = list(matched.only_in), []
+    summaries = (summary.columns for summary in matched.summaries)
+    for j, (name, *columns) in enumerate(zip(matched.names, *summaries, strict=True)):
+        empty = [summary.where for summary, column in zip(matched.summaries, columns, strict=True) if not column.kind]
         if empty:
             left_out.append((name, f"all values are missing in {' and '.join(empty)}"))
         else:
-            kept.append(j)
-    if not kept:
+            usable.append(j)
+    if not usable:
         raise InputError(f"no column is left: {'; '.join(f'{shown(name)}, {why}' for name, why in left_out[:5])}")
-    return matched.only(kept), left_out
+    return matched.only(usable), left_out
 
 
-def _constants(matched: MatchedSources, columns: Columns) -> list[str]:
+def _constant_notes(matched: MatchedSources, columns: Columns) -> list[str]:
     """Notes on columns that are constant in each of the tables."""
-    x, y = (about.only(columns.places) for about in matched.summaries)
+    x, y = (summary.only(columns.places) for summary in matched.summaries)
     equal, masses = [], []
     for name, levels, a, b in zip(columns.names, columns.levels, x.columns, y.columns, strict=True):
-        (low_a, high_a), (low_b, high_b) = (_ends(part, levels is not None) for part in (a, b))
+        (low_a, high_a), (low_b, high_b) = (_ends(column, levels is not None) for column in (a, b))
         if low_a != high_a or low_b != high_b:
             continue
         if low_a == low_b:
@@ -138,9 +142,8 @@ def _constants(matched: MatchedSources, columns: Columns) -> list[str]:
     return capped(equal, "columns are constant and equal") + capped(masses, "columns are constant")
 
 
-def _ends(part: ColumnSummary, words: bool) -> tuple[Any, Any]:
-    if not words:
-        return part.numbers.low, part.numbers.high
-    levels: Iterable[str] = sorted(part.levels or ())
-    first, *rest = levels
-    return first, [first, *rest][-1]
+def _ends(column: ColumnSummary, is_category: bool) -> tuple[Any, Any]:
+    if not is_category:
+        return column.numbers.low, column.numbers.high
+    levels = sorted(column.levels or ())
+    return levels[0], levels[-1]

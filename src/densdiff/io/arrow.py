@@ -1,4 +1,7 @@
-"""pyarrow, imported when a file needs it: it is an extra, and slow to import."""
+"""pyarrow, imported when a file needs it: it is an extra, and slow to import.
+
+What is done with it lives beside the format that needs it.
+"""
 
 import importlib
 from typing import Any
@@ -15,7 +18,7 @@ def pyarrow(part: str = "") -> Any:
         raise MissingExtraError(f'reading {kind} files needs pyarrow: pip install "densdiff[cli]"') from error
 
 
-def validated(table: Any) -> Any:
+def validate(table: Any) -> Any:
     """A table after a look at what its file only claims: that text is UTF-8, that codes have a level."""
     table.validate(full=True)
     return table

@@ -41,32 +41,32 @@ class CsvFile:
         return self.chosen or self.form.names
 
     def fits(self, room: float) -> bool:
-        """Whether the text takes no more."""
+        """Whether the text takes no more than ``room`` bytes."""
         return self.text.fits(room)
 
-    def checked(self) -> None:
-        """The first lines have told all that can be told before reading."""
+    def check(self) -> None:
+        """Refuse nothing: the first lines have told all that can be told before reading."""
 
     def whole(self) -> Any:
         """All rows in one table."""
-        return self._inferred(self.text.whole())
+        return self._decode_inferring(self.text.whole())
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables with one kind of each column in all of the file."""
         if not self.kinds:
-            self.kinds.update(self._kinds())
+            self.kinds.update(self._infer_kinds())
         return self._tables(self.kinds, columns or self.chosen)
 
-    def _inferred(self, part: Part) -> Any:
+    def _decode_inferring(self, part: Part) -> Any:
         """The rows of a part, whose columns get the kinds that hold them."""
-        table = self._decoded(part, {}, self.chosen)
+        table = self._decode(part, {}, self.chosen)
         csv_flaws.refuse_flawed_numbers(table, self.form, self.text.name)
         return table
 
     def _tables(self, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
         row = 0
         for part in self._parts():
-            table = self._decoded(part, kinds, columns, row)
+            table = self._decode(part, kinds, columns, row)
             row += len(table)
             yield table
 
@@ -76,12 +76,12 @@ class CsvFile:
 
         return self.text.parts(self.form.row_end, refuse_long)
 
-    def _decoded(self, part: Part, kinds: dict[str, Any], columns: list[str] | None, before: int = 0) -> Any:
+    def _decode(self, part: Part, kinds: dict[str, Any], columns: list[str] | None, before: int = 0) -> Any:
         """Rows as a table; ``before`` counts those before them."""
         pa, name = pyarrow(), self.text.name
         if part.data.count(b'"') % 2:
             csv_flaws.refuse_open_quote(part, self.form, name)
-        parse = partial(self._parsed, part, kinds, columns)
+        parse = partial(self._parse, part, kinds, columns)
         try:
             return parse(_PARSED)
         except pa.ArrowInvalid as error:
@@ -93,30 +93,34 @@ class CsvFile:
                 csv_flaws.refuse_other_kind(str(again), part, self.form, name, before)
             raise InputError(f"{name} cannot be read: {reason(error)}", file=name) from error
 
-    def _parsed(
+    def _parse(
         self, part: Part, kinds: dict[str, Any], columns: list[str] | None, step: int, use_threads: bool = True
     ) -> Any:
+        """Rows as a table, parsed by pyarrow ``step`` bytes at a time."""
         pa, csv, form = pyarrow(), pyarrow("csv"), self.form
         data, names = part.data, None if form.header and part.first else form.names
-        if form.alone:
+        if form.is_single_column:
             data = (data.lstrip(b"\r\n") if part.first else data).rstrip(b"\r\n")
         if not data:  # the empty lines at the end
             return pa.schema([(label, kinds.get(label, pa.null())) for label in columns or form.names]).empty_table()
         return csv.read_csv(
             pa.BufferReader(data),
             csv.ReadOptions(column_names=names, block_size=step, use_threads=use_threads),
-            csv.ParseOptions(delimiter=form.sep, newlines_in_values=b'"' in data, ignore_empty_lines=not form.alone),
-            csv.ConvertOptions(column_types=kinds, include_columns=columns, **self._marks()),
+            csv.ParseOptions(
+                delimiter=form.sep, newlines_in_values=b'"' in data, ignore_empty_lines=not form.is_single_column
+            ),
+            csv.ConvertOptions(column_types=kinds, include_columns=columns, **self._conversion()),
         )
 
-    def _marks(self) -> dict[str, Any]:
+    def _conversion(self) -> dict[str, Any]:
+        """Options of pyarrow for how fields become values."""
         return {"decimal_point": self.form.decimal, "strings_can_be_null": True}
 
-    def _kinds(self) -> dict[str, Any]:
+    def _infer_kinds(self) -> dict[str, Any]:
         """Kinds of columns by the first part, and by all parts where that has whole numbers or nothing."""
         pa = pyarrow()
         first = next(self._parts())
-        kinds = {field.name: field.type for field in self._inferred(first).schema}
+        kinds = {field.name: field.type for field in self._decode_inferring(first).schema}
         unsure = [label for label, kind in kinds.items() if kind in (pa.int64(), pa.null())]
         row = 0
         for table in self._tables(dict.fromkeys(unsure, pa.string()), unsure) if unsure and not first.last else ():
@@ -133,7 +137,7 @@ class CsvFile:
         pa, csv = pyarrow(), pyarrow("csv")
         sink = pa.BufferOutputStream()
         csv.write_csv(column.drop_null().rename_columns(["v"]), sink)
-        parse, convert = csv.ParseOptions(newlines_in_values=True), csv.ConvertOptions(**self._marks())
+        parse, convert = csv.ParseOptions(newlines_in_values=True), csv.ConvertOptions(**self._conversion())
         text = pa.BufferReader(sink.getvalue())
         kind = csv.read_csv(text, parse_options=parse, convert_options=convert).schema.types[0]
         if kind == pa.string():
@@ -151,6 +155,6 @@ def _are_whole(values: Any) -> bool:
     return False
 
 
-def opened(text: Text, head: bytes, options: Options) -> CsvFile:
+def open_csv(text: Text, head: bytes, options: Options) -> CsvFile:
     """A file written as the options and its first lines say."""
     return CsvFile(text, csv_form(head, text.name, options), options.columns)

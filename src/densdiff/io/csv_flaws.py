@@ -55,8 +55,8 @@ def refuse_ragged(part: Part, form: CsvForm, name: str, before: int) -> None:
     width, named = len(form.names), form.header and part.first
     row = before - named
     for line, fields in records(part.data, form.sep):
-        if (found := len(fields)) != width:
-            many = f"{found} field{'s' * (found > 1)}"
+        if (n_fields := len(fields)) != width:
+            many = f"{n_fields} field{'s' * (n_fields > 1)}"
             european = f"{argument('sep', ';')}, {argument('decimal', ',')}"
             hint = "" if width > 1 else f"; if it uses a decimal comma, give {european}"
             if form.hash_first:
@@ -69,23 +69,23 @@ def refuse_ragged(part: Part, form: CsvForm, name: str, before: int) -> None:
 
 
 def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0) -> None:
-    """One bad value turns a column of numbers into text; a column with mostly words is text.
+    """An error if a column of text is nearly all numbers: one bad value turns a column of numbers into text.
 
     ``before`` counts the rows before these.
     """
     pa, compute = pyarrow(), pyarrow("compute")
     for label, values in zip(table.column_names, table.columns, strict=True):
-        given = len(values) - values.null_count
-        if values.type != pa.string() or not given:
+        n_values = len(values) - values.null_count
+        if values.type != pa.string() or not n_values:
             continue
-        alike = compute.sum(compute.match_substring_regex(values, f"{number_pattern('.,')}|{_THOUSANDS}")).as_py()
-        if alike < _NEARLY * given:
+        n_numbers = compute.sum(compute.match_substring_regex(values, f"{number_pattern('.,')}|{_THOUSANDS}")).as_py()
+        if n_numbers < _NEARLY * n_values:
             continue
         row = compute.index(compute.match_substring_regex(values, number_pattern(form.decimal)), False).as_py()
         if row < 0:
             continue  # numbers that pyarrow does not take for numbers stay text
         value, row = values[row].as_py(), before + row
-        cure = _cure(value, form.decimal, f"{alike} of {given} values are")
+        cure = _cure(value, form.decimal, f"{n_numbers} of {n_values} values are")
         text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}"
         raise InputError(text, file=name, column=label, row=row)
 

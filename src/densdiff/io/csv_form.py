@@ -35,7 +35,7 @@ class CsvForm:
     hash_first: bool  # whether it begins with '#', as comments do
 
     @property
-    def alone(self) -> bool:
+    def is_single_column(self) -> bool:
         """Whether there is one column; then an empty line is a missing value."""
         return len(self.names) == 1
 
@@ -46,7 +46,7 @@ class CsvForm:
         with what follows.
         """
         end = self._line_end(data)
-        if not self.alone:
+        if not self.is_single_column:
             return end
         filled = len(data[:end].rstrip(b"\r\n"))
         after = _LINE_END.match(data, filled) if filled else None
@@ -87,7 +87,7 @@ def _quotes(data: bytes, sep: str) -> npt.NDArray[np.intp]:
     if np.all(np.isin(before, [*f'{sep}\r\n"'.encode()]) | (opening == 0)):
         return quotes
     field = re.compile(rb'(?:\A|[%b\r\n])(")(?:[^"]++|"")*+("?)' % re.escape(sep.encode()))
-    ends = [place for found in field.finditer(data) for place in (found.start(1), found.start(2) if found[2] else -1)]
+    ends = [place for match in field.finditer(data) for place in (match.start(1), match.start(2) if match[2] else -1)]
     return np.array([place for place in ends if place >= 0], dtype=np.intp)
 
 
@@ -132,11 +132,11 @@ def is_number(field: str, mark: str = ".") -> bool:
 def _separator(head: bytes, name: str) -> str:
     """The one character that occurs equally often in each of the first lines, outside quotes."""
     sample = head[:_SAMPLE].decode(errors="ignore")
-    bare = re.sub(r'(^|[,;\t|])"(?:[^"]|"")*(?:"|\Z)', r"\1", sample, flags=re.MULTILINE)
-    lines = [line for line in bare.splitlines() if line.strip()]
+    unquoted = re.sub(r'(^|[,;\t|])"(?:[^"]|"")*(?:"|\Z)', r"\1", sample, flags=re.MULTILINE)
+    lines = [line for line in unquoted.splitlines() if line.strip()]
     lines = (lines[:-1] or lines)[:20] if len(head) > _SAMPLE else lines[:20]
     counts = {sep: [line.count(sep) for line in lines] for sep in _SEPARATORS}
-    steady = [sep for sep, found in counts.items() if found and found[0] and len(set(found)) == 1]
+    steady = [sep for sep, per_line in counts.items() if per_line and per_line[0] and len(set(per_line)) == 1]
     if not steady:
         return max(_SEPARATORS, key=lambda sep: (counts[sep] or [0])[0])
     if len(steady) == 2 and steady[0] == ",":

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 from densdiff.errors import InputError
 from densdiff.io import csv, jsonl, memory, npy, parquet, text
 from densdiff.io.options import Options, is_path
-from densdiff.io.wording import file_name, one_refusal
-from densdiff.io.write import written
+from densdiff.io.wording import as_input_error, file_name
+from densdiff.io.write import atomic_write
 from densdiff.messages import shown
 
-__all__ = ["File", "is_path", "opened", "read", "table", "written"]
+__all__ = ["File", "atomic_write", "is_path", "open_file", "read", "table"]
 
 
 class Reader(Protocol):
@@ -36,7 +36,7 @@ class Reader(Protocol):
     def fits(self, room: float) -> bool:
         """Whether all rows take at most so many bytes."""
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Refuse what can be refused before the first block is read."""
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
@@ -73,12 +73,12 @@ class File:
 
     @property
     def names(self) -> list[str] | None:
-        with self._one_refusal():
+        with self._as_input_error():
             return self.reader.names
 
     @property
     def fits(self) -> bool:
-        with self._one_refusal():
+        with self._as_input_error():
             return self.reader.fits(memory.room())
 
     def __iter__(self) -> Iterator[Any]:
@@ -87,27 +87,27 @@ class File:
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Blocks with these columns, or all; an error if the file changed after it was opened."""
         self._refuse_changed()
-        with self._one_refusal():
+        with self._as_input_error():
             yield from self.reader.blocks(columns)
         self._refuse_changed()
 
     def whole(self) -> Any:
         """All rows as a `pyarrow.Table` or a NumPy array; an error if they are larger than the memory ceiling."""
         self._refuse_changed()
-        with self._one_refusal():
+        with self._as_input_error():
             rows = self.reader.whole()
         if not len(rows):
             raise InputError(f"{self.name} has 0 data rows", file=self.name)
         return rows
 
-    def checked(self) -> "File":
-        """The same file, after a look for what would be refused later: names of JSON Lines need all lines."""
-        with self._one_refusal():
-            self.reader.checked()
+    def check(self) -> "File":
+        """This file, after a look for what would be refused later: names of JSON Lines need all lines."""
+        with self._as_input_error():
+            self.reader.check()
         return self
 
-    def _one_refusal(self) -> Any:
-        return one_refusal(self.name, "cannot be read")
+    def _as_input_error(self) -> Any:
+        return as_input_error(self.name, "cannot be read")
 
     def _refuse_changed(self) -> None:
         for place, stamp in zip(self.reader.places, self.stamps, strict=True):
@@ -117,7 +117,7 @@ class File:
                 raise InputError(what, file=file)
 
 
-def opened(
+def open_file(
     path: str | PathLike[str],
     *,
     columns: Sequence[str] | None = None,
@@ -156,7 +156,7 @@ def opened(
     if not is_path(path):
         raise InputError(f"a path is needed; got an object of type {type(path).__name__}", argument="path")
     name = file_name(path)
-    with one_refusal(name, "cannot be read"):
+    with as_input_error(name, "cannot be read"):
         try:
             reader = _reader(path, name, options)
         except FileNotFoundError as error:
@@ -166,7 +166,9 @@ def opened(
 
 
 def read(path: str | PathLike[str], **options: Any) -> Any:
-    """All rows of a file that fits into memory, else a `File` that gives them in blocks; options are those of `opened`.
+    """All rows of a file that fits into memory, else a `File` that gives them in blocks.
+
+    Options are those of `open_file`.
 
     Examples
     --------
@@ -181,12 +183,12 @@ def read(path: str | PathLike[str], **options: Any) -> Any:
     'File'
     'ndarray'
     """
-    file = opened(path, **options)
-    return file.whole() if file.fits else file.checked()
+    file = open_file(path, **options)
+    return file.whole() if file.fits else file.check()
 
 
 def table(path: str | PathLike[str], **options: Any) -> Any:
-    r"""All rows of a file; options are those of `opened`.
+    r"""All rows of a file; options are those of `open_file`.
 
     Examples
     --------
@@ -197,29 +199,29 @@ def table(path: str | PathLike[str], **options: Any) -> Any:
     ...     table(file).to_pydict()
     {'age': [1.5, 2.5], 'city': ['Bonn', 'Ulm']}
     """
-    return opened(path, **options).whole()
+    return open_file(path, **options).whole()
 
 
 def _reader(path: str | PathLike[str], name: str, options: Options) -> Reader:
     place = Path(path)
     ending = place.suffix.lower()
     if os.fspath(path) == "-":
-        looked_at, head = text.standard_input(name)
+        text_file, head = text.standard_input(name)
     elif place.is_dir() or ending in parquet.ENDINGS:
-        return parquet.opened(place, name, options.columns)
+        return parquet.open_parquet(place, name, options.columns)
     elif ending == ".npy":
-        return npy.opened(place, name, options.columns)
+        return npy.open_npy(place, name, options.columns)
     else:
-        looked_at, head = text.opened(place, name)
-    if text.holds_json(head, name, looked_at.ending):
-        return jsonl.JsonLines(looked_at, options.columns)
-    return csv.opened(looked_at, head, options)
+        text_file, head = text.open_text(place, name)
+    if text.holds_json(head, name, text_file.ending):
+        return jsonl.JsonLines(text_file, options.columns)
+    return csv.open_csv(text_file, head, options)
 
 
 def _stamp(place: Path) -> Any:
     """What changes when a file is written; None if it is gone."""
     try:
-        about = place.stat()
+        status = place.stat()
     except OSError:
         return None
-    return about.st_size, about.st_mtime_ns, about.st_ino
+    return status.st_size, status.st_mtime_ns, status.st_ino

@@ -1,4 +1,7 @@
-"""JSON Lines as blocks of rows; a file that is read whole is one block."""
+"""JSON Lines as blocks of rows; a file that is read whole is one block.
+
+What is wrong with a line that the parser refuses is told in `jsonl_flaws`.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import pyarrow, validated
+from densdiff.io.arrow import pyarrow, validate
 from densdiff.io.jsonl_flaws import refuse_crash, refuse_line
 from densdiff.io.text import Part, Text
 from densdiff.io.wording import reason, refuse_absent
@@ -33,34 +36,34 @@ class JsonLines:
         return self.chosen or self._schema.names
 
     def fits(self, room: float) -> bool:
-        """Whether the text takes no more."""
+        """Whether the text takes no more than ``room`` bytes."""
         return self.text.fits(room)
 
-    def checked(self) -> None:
+    def check(self) -> None:
         """Look through all lines, and refuse the first that would be refused later."""
         refuse_absent(self.chosen, self._schema.names, self.text.name)
 
     def whole(self) -> Any:
         """All rows in one table."""
-        table = self._inferred(self.text.whole(), 0, ())
+        table = self._parse_inferring(self.text.whole(), 0, ())
         self._refuse_no_columns(table.schema)
         refuse_absent(self.chosen, table.column_names, self.text.name)
         return table if self.chosen is None else table.select(self.chosen)
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables with one kind of each column in all of the file."""
-        self.checked()
+        self.check()
         schema = pyarrow().schema([self._schema.field(label) for label in columns or self.names])
-        return (_parsed(part, schema).select(schema.names) for part in self._parts())
+        return (_parse(part, schema).select(schema.names) for part in self._parts())
 
     @cached_property
     def _schema(self) -> Any:
         """The columns of all lines, which are looked through first for what would take the parser down."""
         schema, rows = pyarrow().schema([]), 0
         for part in self._parts():
-            table = self._inferred(part, rows, schema)
+            table = self._parse_inferring(part, rows, schema)
             try:
-                schema = _unified(schema, table.schema)
+                schema = _unify_schemas(schema, table.schema)
             except pyarrow().ArrowException as error:
                 refuse_line(part, self.text.name, rows, schema)
                 raise self._unreadable(error, rows) from None
@@ -68,11 +71,11 @@ class JsonLines:
         self._refuse_no_columns(schema)
         return schema
 
-    def _inferred(self, part: Part, rows: int, before: Any) -> Any:
+    def _parse_inferring(self, part: Part, rows: int, before: Any) -> Any:
         """Lines as a table whose columns get the kinds that hold them; ``rows`` with fields ``before`` precede them."""
         refuse_crash(part, self.text.name)
         try:
-            return _parsed(part)
+            return _parse(part)
         except pyarrow().ArrowException as error:
             refuse_line(part, self.text.name, rows, before)
             raise self._unreadable(error, rows) from None
@@ -97,25 +100,26 @@ class JsonLines:
         raise InputError(text, file=self.text.name)
 
 
-def _parsed(part: Part, schema: Any = None) -> Any:
+def _parse(part: Part, schema: Any = None) -> Any:
+    """Lines as a table, of the columns of a schema if it is given."""
     pa, json = pyarrow(), pyarrow("json")
-    how = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore" if schema else "infer")
+    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore" if schema else "infer")
     try:
-        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=_PARSED), how)
+        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=_PARSED), options)
     except pa.ArrowInvalid as error:
         if "straddling" not in str(error):
             raise
-        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=len(part.data)), how)
-    return validated(table)
+        table = json.read_json(pa.BufferReader(part.data), json.ReadOptions(block_size=len(part.data)), options)
+    return validate(table)
 
 
-def _unified(known: Any, found: Any) -> Any:
-    """Fields of both; what is a date here and other text there is text, as in a file that is read whole."""
+def _unify_schemas(before: Any, schema: Any) -> Any:
+    """The fields of two schemas; what is a date here and other text there is text, as in a file that is read whole."""
     pa = pyarrow()
-    texts = {field.name for each in (known, found) for field in each if field.type == pa.string()}
+    texts = {field.name for fields in (before, schema) for field in fields if field.type == pa.string()}
 
-    def loose(field: Any) -> Any:
+    def without_dates(field: Any) -> Any:
         return field.with_type(pa.string()) if field.name in texts and pa.types.is_timestamp(field.type) else field
 
-    both = [pa.schema(map(loose, each)) for each in (known, found)]
-    return pa.unify_schemas(both, promote_options="permissive")
+    schemas = [pa.schema(map(without_dates, fields)) for fields in (before, schema)]
+    return pa.unify_schemas(schemas, promote_options="permissive")

@@ -29,7 +29,7 @@ _KINDS = {
 
 
 def refuse_crash(part: Part, name: str) -> None:
-    """What would take the process down in pyarrow's parser.
+    """An error if lines hold what would take the process down in pyarrow's parser.
 
     Values nested too deep exhaust the stack, and a block of rows that are all null is no table to it.
     """
@@ -43,12 +43,12 @@ def _refuse_depth(data: bytes, name: str) -> None:
     between = data.count(b"}\n{") + data.count(b"}\r\n{")  # open no deeper than before
     if data.count(b"{") + data.count(b"[") - between <= _DEPTH:
         return
-    bare = re.sub(rb'"(?:[^"\\\n]|\\[^\n])*"', b"", data)
+    unquoted = re.sub(rb'"(?:[^"\\\n]|\\[^\n])*"', b"", data)
     step = np.zeros(256, dtype=np.int32)
     step[[*b"[{"]], step[[*b"]}"]] = 1, -1
     depth = np.zeros(1, dtype=np.int32)
-    for start in range(0, len(bare), 1 << 22):
-        part = step[np.frombuffer(bare[start : start + (1 << 22)], dtype=np.uint8)]
+    for start in range(0, len(unquoted), 1 << 22):
+        part = step[np.frombuffer(unquoted[start : start + (1 << 22)], dtype=np.uint8)]
         depth = np.cumsum(np.concatenate([depth[-1:], part]), dtype=np.int32)
         depth -= np.minimum(np.minimum.accumulate(depth), 0)  # what closes more than was open opens nothing
         if depth.max() > _DEPTH:
@@ -57,7 +57,7 @@ def _refuse_depth(data: bytes, name: str) -> None:
 
 
 def refuse_line(part: Part, name: str, rows: int, before: Any) -> None:
-    """What pyarrow counts from the start of a block, by line and row of the file.
+    """An error that names the first flaw by line and row of the file; pyarrow counts from the start of a block.
 
     ``rows`` stand before the part, of which ``before`` are the fields of pyarrow.
     """
@@ -97,5 +97,5 @@ def _kind_of_field(kind: Any) -> str:
         return "a number"
     if types.is_string(kind) or types.is_timestamp(kind):
         return "text"
-    known = {types.is_boolean: bool, types.is_list: list, types.is_struct: tuple}
-    return next((_KINDS[of] for is_it, of in known.items() if is_it(kind)), "")
+    python_types = {types.is_boolean: bool, types.is_list: list, types.is_struct: tuple}
+    return next((_KINDS[python_type] for is_kind, python_type in python_types.items() if is_kind(kind)), "")

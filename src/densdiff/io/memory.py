@@ -1,4 +1,7 @@
-"""How much memory rows may take: whole tables by scikit-learn's ``working_memory``, blocks by constants."""
+"""How much memory rows may take: whole tables by scikit-learn's ``working_memory``, blocks by constants.
+
+How much a file would take is told by the reader of its format.
+"""
 
 import math
 

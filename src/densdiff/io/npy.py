@@ -1,4 +1,7 @@
-"""NumPy's .npy files as blocks of rows; a file that is read whole is one block."""
+"""NumPy's .npy files as blocks of rows; a file that is read whole is one block.
+
+Files that hold Python objects are refused, since to load them could run code.
+"""
 
 import math
 import os
@@ -15,7 +18,7 @@ import numpy.typing as npt
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.wording import one_refusal, refuse_absent
+from densdiff.io.wording import as_input_error, refuse_absent
 
 _quiet = RLock()
 
@@ -50,11 +53,11 @@ class ArrayFile:
         return self.shape[0]
 
     def fits(self, room: float) -> bool:
-        """Whether all rows take no more; what is no table of rows cannot be read in blocks."""
+        """Whether all rows take no more than ``room`` bytes; what is no table of rows cannot be read in blocks."""
         return self.needed <= room or len(self.shape) > 2
 
-    def checked(self) -> None:
-        """The header has told all that can be told before reading."""
+    def check(self) -> None:
+        """Refuse nothing: the header has told all that can be told before reading."""
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Arrays, or columns by name if some were chosen, whatever ``columns``: a row lies in one piece."""
@@ -78,8 +81,8 @@ class ArrayFile:
             yield rows if places is None else rows[:, places]
 
 
-def opened(place: Path, name: str, columns: list[str] | None) -> ArrayFile:
-    """A file that holds plain numbers, all of them."""
+def open_npy(place: Path, name: str, columns: list[str] | None) -> ArrayFile:
+    """A .npy file that holds plain numbers and is whole."""
     shape, dtype, stored = _header(place, name)
     needed = math.prod(shape) * dtype.itemsize
     if dtype.hasobject:
@@ -99,11 +102,11 @@ def _header(place: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any], int
     """Shape and kind of an array, and how many bytes of it are there."""
     if not place.stat().st_size:
         raise InputError(f"{name} is empty", file=name)
-    with one_refusal(name, "is damaged"), place.open("rb") as file, quiet():
+    with as_input_error(name, "is damaged"), place.open("rb") as file, quiet():
         if not file.read(6).startswith(b"\x93NUMPY"):
             raise InputError(f"{name} is not a NumPy file; save it by numpy.save", file=name)
         file.seek(0)
         version = np.lib.format.read_magic(file)
-        reads = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, _, dtype = reads(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read_header(file)
         return shape, dtype, os.fstat(file.fileno()).st_size - file.tell()

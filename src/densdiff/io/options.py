@@ -1,4 +1,7 @@
-"""How a user wants a file to be read, checked before it is opened."""
+"""How a user wants a file to be read, checked before it is opened.
+
+Whether a file has the columns asked for is told by the reader of its format.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

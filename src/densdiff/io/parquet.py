@@ -17,8 +17,8 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import pyarrow, validated
-from densdiff.io.wording import file_name, one_refusal, reason, refuse_absent, refuse_repeated
+from densdiff.io.arrow import pyarrow, validate
+from densdiff.io.wording import as_input_error, file_name, reason, refuse_absent, refuse_repeated
 from densdiff.messages import listed
 
 ENDINGS = (".parquet", ".pq")
@@ -56,66 +56,67 @@ class ParquetFiles:
         return self.footers.names
 
     @cached_property
-    def _decoded(self) -> int:
+    def _decoded_size(self) -> int:
         """Bytes in memory with text as long as the first rows say; stored, repeated text takes next to nothing."""
         needed = 0.0
         for place in self.places:
-            with _opened_file(place, pre_buffer=False) as file:
+            with _open_file(place, pre_buffer=False) as file:
                 for group in range(file.num_row_groups):
                     width = 8 * len(self.names) + _text_width(file, group, self.names)
                     needed += width * file.metadata.row_group(group).num_rows
         return max(math.ceil(needed), self.footers.needed)
 
     def fits(self, room: float) -> bool:
-        """Whether all rows take no more."""
-        return self.footers.needed <= room and self._decoded <= room
+        """Whether all rows take no more than ``room`` bytes."""
+        return self.footers.needed <= room and self._decoded_size <= room
 
-    def checked(self) -> None:
-        """The footers have told all that can be told before reading."""
+    def check(self) -> None:
+        """Refuse nothing: the footers have told all that can be told before reading."""
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables that are cut alike whatever the columns."""
         names = columns or self.names
         for place in self.places:
-            with _opened_file(place, pre_buffer=False, buffer_size=_BUFFER) as file:
+            with _open_file(place, pre_buffer=False, buffer_size=_BUFFER) as file:
                 # all groups at once, what was read of those before would stay in memory
                 for group in range(file.num_row_groups):
                     for rows in _tables(file, names, [group], self._step(place, file, group)):
-                        yield self._coded(rows, names)
+                        yield self._restore_categories(rows, names)
 
     def whole(self) -> Any:
         """All rows in one table."""
         memory.refuse_large(self.footers.needed, self.name)
-        memory.refuse_large(self._decoded, self.name)
+        memory.refuse_large(self._decoded_size, self.name)
         tables = []
         for place, rows in zip(self.places, self.footers.rows, strict=True):
-            with _opened_file(place) as file:
+            with _open_file(place) as file:
                 groups = range(file.num_row_groups)
-                tables += [self._coded(each, self.names) for each in _tables(file, self.names, groups, rows)]
+                read = _tables(file, self.names, groups, rows)
+                tables += [self._restore_categories(table, self.names) for table in read]
         try:
-            return pyarrow().concat_tables(_plain_where_mixed(tables), promote_options="permissive")
+            return pyarrow().concat_tables(_decode_where_mixed(tables), promote_options="permissive")
         except pyarrow().ArrowException as error:
             text = f"the files in {self.name} differ in the kind of a column: {reason(error)}"
             raise InputError(text, file=self.name) from error
 
-    def _coded(self, table: Any, names: list[str]) -> Any:
+    def _restore_categories(self, table: Any, names: list[str]) -> Any:
         """Rows of one file with the categories that they were written with."""
-        table = validated(table.select(names))
+        table = validate(table.select(names))
         for j, label in enumerate(names):
             if label in self.footers.coded and not pyarrow().types.is_dictionary(table.schema.types[j]):
                 table = table.set_column(j, label, table.column(j).dictionary_encode())
         return table
 
     def _step(self, place: Path, file: Any, group: int) -> int:
-        """As many rows as make so many numbers, or so many bytes of text."""
+        """Rows of a block: as many as make `memory.VALUES` numbers, or as many bytes of text."""
         if (place, group) not in self.steps:
             rows, text = max(1024, memory.VALUES // len(self.names)), _text_width(file, group, self.names)
             self.steps[place, group] = max(1, min(rows, int(8 * memory.VALUES / text))) if text else rows
         return self.steps[place, group]
 
 
-def opened(place: Path, name: str, columns: list[str] | None) -> ParquetFiles:
-    """A file, or all files of a folder."""
+def open_parquet(place: Path, name: str, columns: list[str] | None) -> ParquetFiles:
+    """A Parquet file, or all Parquet files of a folder."""
     places = data_files(place, name) if place.is_dir() else [place]
     return ParquetFiles(name, places, footers(places, columns))
 
@@ -140,30 +141,30 @@ def footers(places: list[Path], columns: list[str] | None) -> Footers:
     index: set[str] = set()
     coded: list[set[str]] = []
     for place in places:
-        part = file_name(place)
-        _refuse_no_parquet(place, part)
-        with one_refusal(part, "is damaged"):
-            about = pyarrow("parquet").read_metadata(place)
-            every = about.schema.to_arrow_schema().names
-            coded.append(_coded_numbers(about.metadata or {}))
-            stored = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-        refuse_repeated(every, part, "rename or drop the others", part)
-        index |= (nameless := _nameless_index(about.metadata or {}))
-        own = [label for label in every if label not in nameless] or every
-        names = names or own
-        if others := sorted({*own} ^ {*names}):
-            text = f"{part} has other columns than {file_name(places[0])}: {listed(others)}"
-            raise InputError(text, file=part, column=others[0])
-        refuse_absent(columns, every, part)
-        rows.append(about.num_rows)
-        needed += max(8 * about.num_rows * len(columns or names), 0 if columns else stored)
+        file = file_name(place)
+        _refuse_no_parquet(place, file)
+        with as_input_error(file, "is damaged"):
+            metadata = pyarrow("parquet").read_metadata(place)
+            stored_names = metadata.schema.to_arrow_schema().names
+            coded.append(_coded_numbers(metadata.metadata or {}))
+            stored = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
+        refuse_repeated(stored_names, file, "rename or drop the others", file)
+        index |= (nameless := _nameless_index(metadata.metadata or {}))
+        data_names = [label for label in stored_names if label not in nameless] or stored_names
+        names = names or data_names
+        if others := sorted({*data_names} ^ {*names}):
+            text = f"{file} has other columns than {file_name(places[0])}: {listed(others)}"
+            raise InputError(text, file=file, column=others[0])
+        refuse_absent(columns, stored_names, file)
+        rows.append(metadata.num_rows)
+        needed += max(8 * metadata.num_rows * len(columns or names), 0 if columns else stored)
     return Footers(columns or names, rows, needed, index, set.intersection(*coded))
 
 
 @contextmanager
-def _opened_file(place: Path, **how: Any) -> Iterator[Any]:
+def _open_file(place: Path, **options: Any) -> Iterator[Any]:
     """A file of pyarrow; whatever it meets in damaged bytes is one refusal."""
-    with one_refusal(file_name(place), "is damaged"), pyarrow("parquet").ParquetFile(place, **how) as file:
+    with as_input_error(file_name(place), "is damaged"), pyarrow("parquet").ParquetFile(place, **options) as file:
         yield file
 
 
@@ -172,8 +173,8 @@ def _tables(file: Any, names: list[str], groups: Sequence[int], step: int) -> It
     if sum(file.metadata.row_group(group).num_rows for group in groups) <= step:
         yield file.read_row_groups(list(groups), columns=names, use_threads=len(groups) == file.num_row_groups)
         return
-    how = {"batch_size": step, "columns": names, "row_groups": list(groups), "use_threads": False}
-    for batch in file.iter_batches(**how):
+    options = {"batch_size": step, "columns": names, "row_groups": list(groups), "use_threads": False}
+    for batch in file.iter_batches(**options):
         yield pyarrow().Table.from_batches([batch])
 
 
@@ -197,19 +198,19 @@ def _coded_numbers(metadata: dict[bytes, bytes]) -> set[str]:
     return {label for label, kind in kinds.items() if pa.types.is_integer(kind) or pa.types.is_floating(kind)}
 
 
-def _plain_where_mixed(tables: list[Any]) -> list[Any]:
+def _decode_where_mixed(tables: list[Any]) -> list[Any]:
     """Tables of the same columns; one that is coded in some of them only, or in other ways, is plain in all."""
     mixed = [
-        j for j, kinds in enumerate(zip(*(each.schema.types for each in tables), strict=True)) if len({*kinds}) > 1
+        j for j, kinds in enumerate(zip(*(table.schema.types for table in tables), strict=True)) if len({*kinds}) > 1
     ]
 
-    def changed(table: Any) -> Any:
+    def decoded(table: Any) -> Any:
         for j in mixed:
             if pyarrow().types.is_dictionary(kind := table.schema.types[j]):
                 table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
         return table
 
-    return [changed(table) for table in tables]
+    return [decoded(table) for table in tables]
 
 
 def _text_width(file: Any, group: int, names: list[str]) -> float:
@@ -217,8 +218,8 @@ def _text_width(file: Any, group: int, names: list[str]) -> float:
     long = [name for name in names if not _is_fixed(file.schema_arrow.field(name).type)]
     width, rows = 0.0, 16
     for _ in range(2 if long else 0):
-        how = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
-        if (batch := next(file.iter_batches(**how), None)) is None or not batch.num_rows:
+        options = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
+        if (batch := next(file.iter_batches(**options), None)) is None or not batch.num_rows:
             return 0.0
         width = batch.nbytes / batch.num_rows
         rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
@@ -233,15 +234,15 @@ def _is_fixed(kind: Any) -> bool:
         return pyarrow().types.is_null(kind)  # type: ignore[no-any-return]
 
 
-def _refuse_no_parquet(place: Path, part: str) -> None:
+def _refuse_no_parquet(place: Path, name: str) -> None:
     with place.open("rb") as file:
         head = file.read(4)
         file.seek(max(0, file.seek(0, os.SEEK_END) - 4))
         tail = file.read()
     if not head:
-        raise InputError(f"{part} is empty", file=part)
+        raise InputError(f"{name} is empty", file=name)
     if head != b"PAR1":
-        raise InputError(f"{part} is not a Parquet file; if it is CSV, let its name end in .csv", file=part)
+        raise InputError(f"{name} is not a Parquet file; if it is CSV, let its name end in .csv", file=name)
     if tail != b"PAR1":
-        text = f"{part} is cut off: it begins as a Parquet file but does not end as one; copy it again"
-        raise InputError(text, file=part)
+        text = f"{name} is cut off: it begins as a Parquet file but does not end as one; copy it again"
+        raise InputError(text, file=name)

@@ -55,27 +55,27 @@ class Text:
     name: str
     place: Path | None  # None for standard input and pipes
     ending: str  # what the name says about the format; of the text within, if it is compressed
-    kept: bytes | None
+    content: bytes | None  # where it is short, or can be read only once
 
     @property
     def places(self) -> list[Path]:
         return [] if self.place is None else [self.place]
 
     def fits(self, room: float) -> bool:
-        """Whether the text takes no more; what can be read only once was taken in as a whole."""
+        """Whether the text takes no more than ``room`` bytes; what can be read only once was taken in as a whole."""
         if self.place is None:
             return True
-        if self.kept is not None:
-            return len(self.kept) <= room
-        return _unpacked_within(self.place, room) if _is_packed(self.place) else self.place.stat().st_size <= room
+        if self.content is not None:
+            return len(self.content) <= room
+        return _fits_unpacked(self.place, room) if _is_compressed(self.place) else self.place.stat().st_size <= room
 
     def whole(self) -> Part:
         """All of the text as one part; an error if it is larger than the memory ceiling."""
-        if self.kept is None:
-            return Part(self._checked(self._drained()).removeprefix(codecs.BOM_UTF8))
-        known = self.place is not None and not _is_packed(self.place)
-        memory.refuse_large(len(self.kept), self.name, "" if known else "more than ")
-        return Part(self.kept.removeprefix(codecs.BOM_UTF8))
+        if self.content is None:
+            return Part(self._check_bytes(self._read_file()).removeprefix(codecs.BOM_UTF8))
+        size_is_known = self.place is not None and not _is_compressed(self.place)
+        memory.refuse_large(len(self.content), self.name, "" if size_is_known else "more than ")
+        return Part(self.content.removeprefix(codecs.BOM_UTF8))
 
     def parts(self, row_end: Callable[[bytes], int], refuse_long: Callable[[bytes, int], None]) -> Iterator[Part]:
         """Whole rows, about a block of text at a time.
@@ -85,74 +85,74 @@ class Text:
         """
         step, lines = memory.TEXT_BLOCK, 0
         with self._stream() as stream:
-            rest = stream.read(len(codecs.BOM_UTF8))
-            start, rest = (len(rest), b"") if rest == codecs.BOM_UTF8 else (0, rest)
+            unfinished = stream.read(len(codecs.BOM_UTF8))
+            start, unfinished = (len(unfinished), b"") if unfinished == codecs.BOM_UTF8 else (0, unfinished)
             first, last = True, False
             while not last:
                 chunk = stream.read(step)
-                data, last = rest + chunk, len(chunk) < step
+                data, last = unfinished + chunk, len(chunk) < step
                 end = len(data) if last else row_end(data)
                 if not end and len(data) > step + len(codecs.BOM_UTF8):
-                    self._checked(_CUT_CHARACTER.sub(b"", data), lines, start)
+                    self._check_bytes(_CUT_CHARACTER.sub(b"", data), lines, start)
                     refuse_long(data, lines)
-                part, rest = self._checked(data[:end], lines, start), data[end:]
+                part, unfinished = self._check_bytes(data[:end], lines, start), data[end:]
                 if part:
                     yield Part(part, lines, first, last)
                     first = False
                 lines, start = lines + part.count(b"\n"), start + len(part)
 
-    def _checked(self, data: bytes, lines: int = 0, start: int = 0) -> bytes:
-        if self.kept is None:
+    def _check_bytes(self, data: bytes, lines: int = 0, start: int = 0) -> bytes:
+        if self.content is None:
             refuse_bytes(data, self.name, lines, start)
         return data
 
     def _stream(self) -> AbstractContextManager[Any]:
-        return _open(self.place) if self.place and self.kept is None else io.BytesIO(self.kept or b"")
+        return _open(self.place) if self.place and self.content is None else io.BytesIO(self.content or b"")
 
-    def _drained(self) -> bytes:
+    def _read_file(self) -> bytes:
         assert self.place is not None
         with _open(self.place) as stream:
-            if _is_packed(self.place):
-                return drained(stream, self.name)
+            if _is_compressed(self.place):
+                return read_all(stream, self.name)
             size = os.fstat(stream.fileno()).st_size
             memory.refuse_large(size, self.name)
-            data = drained(stream, self.name)
+            data = read_all(stream, self.name)
         if len(data) < size:
             text = f"{self.name} shrank from {size} to {len(data)} bytes while it was read; copy it again"
             raise InputError(text, file=self.name)
         return data
 
 
-def opened(place: Path, name: str) -> tuple[Text, bytes]:
+def open_text(place: Path, name: str) -> tuple[Text, bytes]:
     """A file and its first lines, which are text."""
     pyarrow("csv")  # before a gigabyte is read in vain
-    ending = (Path(place.stem) if _is_packed(place) else place).suffix.lower()
+    ending = (Path(place.stem) if _is_compressed(place) else place).suffix.lower()
     if not place.is_file() and place.exists():  # a pipe
         with _open(place) as stream:
-            return _taken_in(stream, name, ending)
+            return _read_once(stream, name, ending)
     with _open(place) as stream:
         head = stream.read(_HEAD)
-        kept = None if len(head) == _HEAD or stream.read(1) else head
-    if kept is None:
+        content = None if len(head) == _HEAD or stream.read(1) else head
+    if content is None:
         head = head[: head.rfind(b"\n") + 1] or _CUT_CHARACTER.sub(b"", head)
     _refuse_foreign(head, name)
-    return Text(name, place, ending, kept), head.removeprefix(codecs.BOM_UTF8)
+    return Text(name, place, ending, content), head.removeprefix(codecs.BOM_UTF8)
 
 
 def standard_input(name: str) -> tuple[Text, bytes]:
     """All that comes from standard input, and once more as its first lines."""
     pyarrow("csv")
-    return _taken_in(sys.stdin.buffer, name, "")
+    return _read_once(sys.stdin.buffer, name, "")
 
 
-def _taken_in(stream: Any, name: str, ending: str) -> tuple[Text, bytes]:
-    """What cannot be read twice."""
-    data = drained(stream, name)
+def _read_once(stream: Any, name: str, ending: str) -> tuple[Text, bytes]:
+    """A stream that cannot be read twice, read to its end, and its bytes as its first lines."""
+    data = read_all(stream, name)
     _refuse_foreign(data, name)
     return Text(name, None, ending, data), data.removeprefix(codecs.BOM_UTF8)
 
 
-def drained(stream: Any, name: str) -> bytes:
+def read_all(stream: Any, name: str) -> bytes:
     """All that a stream holds, which need not say beforehand how much that is."""
     chunks: list[bytes] = []
     while chunk := stream.read(_CHUNK):
@@ -166,10 +166,10 @@ def holds_json(head: bytes, name: str, ending: str) -> bool:
     first = re.findall(rb"\A\s*(\S)", head)
     if not first:
         raise InputError(f"{name} is empty", file=name)
-    wanted = ending in (".jsonl", ".ndjson", ".json")
-    if first == [b"["] and (wanted or ending == ""):
+    named_json = ending in (".jsonl", ".ndjson", ".json")
+    if first == [b"["] and (named_json or ending == ""):
         raise InputError(f"{name} is one JSON list; write one object a line (JSON Lines)", file=name)
-    if wanted and first != [b"{"]:
+    if named_json and first != [b"{"]:
         text = f"{name} is not JSON Lines, in which each line is an object in braces; is it CSV?"
         raise InputError(text, file=name)
     if first != [b"{"] or (ending == ".csv" and not _is_json(head)):
@@ -204,15 +204,15 @@ def line_at(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
 
 
-def _is_packed(place: Path) -> bool:
+def _is_compressed(place: Path) -> bool:
     return place.suffix.lower() == ".gz"
 
 
 def _open(place: Path) -> Any:
-    return gzip.open(place) if _is_packed(place) else place.open("rb")
+    return gzip.open(place) if _is_compressed(place) else place.open("rb")
 
 
-def _unpacked_within(place: Path, limit: float) -> bool:
+def _fits_unpacked(place: Path, limit: float) -> bool:
     """Whether a compressed text is short; it is unpacked for that where its size does not tell."""
     stored = place.stat().st_size
     if not stored * _USUAL <= limit < stored * _UTMOST:

@@ -1,4 +1,7 @@
-"""What messages call a file, and why the system or a reader refused it."""
+"""What messages call a file, and why the system or a reader refused it.
+
+Flaws of one format are worded beside its reader.
+"""
 
 import os
 from collections import Counter
@@ -17,7 +20,7 @@ def file_name(path: str | PathLike[str]) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """Why, in the words of the system or of the reader, without its paths and advice."""
+    """Why something failed, in the words of the system or of the reader, without its paths and advice."""
     if isinstance(error, OSError) and error.errno:
         text = os.strerror(error.errno)
         return text[:1].lower() + text[1:]
@@ -25,8 +28,8 @@ def reason(error: BaseException) -> str:
 
 
 @contextmanager
-def one_refusal(file: str, what: str) -> Iterator[None]:
-    """Readers of damaged bytes raise whatever they met; a user gets one `InputError` that names the file."""
+def as_input_error(file: str, what: str) -> Iterator[None]:
+    """Turn whatever a reader of damaged bytes raises into one `InputError` that names the file."""
     try:
         yield
     except DensDiffError:
@@ -37,8 +40,8 @@ def one_refusal(file: str, what: str) -> Iterator[None]:
 
 def refuse_absent(columns: Sequence[str] | None, names: Sequence[str], file: str) -> None:
     """An error if columns are asked for that a file does not have."""
-    known = set(names)
-    if absent := [column for column in columns or () if column not in known]:
+    existing = set(names)
+    if absent := [column for column in columns or () if column not in existing]:
         text = f"{file} has no column {listed(absent)}; it has {listed(names)}"
         raise InputError(text, file=file, argument="columns", column=absent[0])
 

@@ -1,4 +1,7 @@
-"""Results as files that are either whole or not there: written aside, then renamed."""
+"""Results as files that are either whole or not there: written aside, then renamed.
+
+What is written is up to the caller.
+"""
 
 import errno
 import os
@@ -13,7 +16,7 @@ from densdiff.messages import shown
 
 
 @contextmanager
-def written(path: str | PathLike[str]) -> Iterator[Path]:
+def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
     """Give a temporary path beside the target; rename it over the target at the end, remove it after any failure.
 
     Examples

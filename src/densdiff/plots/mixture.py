@@ -75,7 +75,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     names = balance.feature_names_
     if column is not None and column not in names:
         need = f"column must be one of {', '.join(map(messages.shown, names))}"
-        raise InputError(f"{need}; got {messages.came(column)}", argument="column")
+        raise InputError(f"{need}; got {messages.describe_value(column)}", argument="column")
     levels = balance.levels_
     numbers = [j for j in range(len(names)) if not levels or levels[j] is None]
     if not numbers or (column is not None and names.index(column) not in numbers):

@@ -46,7 +46,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
     ...     write_balance(Path(folder, "report.html"), result).name
     'report.html'
     """
-    labels = [messages.bare(str(label)) for label in result.classes]
+    labels = [messages.quote_name(str(label)) for label in result.classes]
     rows = [
         {
             "label": labels[c],
@@ -71,7 +71,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
         level=f"{100 * result.level:g} %",
         drawn=figures.share_intervals(labels, result.priors, result.intervals),
         mixture=None if result.profile is None else figures.mixture(labels, result.profile),
-        column="" if result.profile is None else messages.bare(result.profile.column),
+        column="" if result.profile is None else messages.quote_name(result.profile.column),
         rows=rows,
         facts=[("rows", f"{result.n_x} labelled, {result.n_y} new"), *receipt(result)],
         notes=result.warnings,

@@ -64,7 +64,7 @@ def rank_mark(name: str, value: float, interval: tuple[float, float], differs: b
     """The distance of one column with its interval on a small scale from 0 to 1."""
     panel = Panel((0.0, 1.0), (0.0, 1.0), 6.0, 2.0, 194.0, 20.0)
     elements = [panel.upright(_root(limit), "grid") for limit in (*(limit for limit, _ in EFFECTS), 1.0)]
-    title = f"{messages.bare(name)}: {value:.3g}, between {interval[0]:.3g} and {interval[1]:.3g}"
+    title = f"{messages.quote_name(name)}: {value:.3g}, between {interval[0]:.3g} and {interval[1]:.3g}"
     kind = "mark strong" if differs else "mark"
     return picture(title, 200.0, 22.0, *elements, _mark(panel, value, interval, kind), kind="rank")
 
@@ -90,7 +90,7 @@ def densities(name: str, curve: Curve) -> Svg:
         panel.line(curve.points, np.maximum(curve.b, 0.0), "in-b line thick"),
         _x_axis(panel),
     ]
-    return picture(f"Densities of {messages.bare(name)} in A and in B", _HALF, 190.0, *elements)
+    return picture(f"Densities of {messages.quote_name(name)} in A and in B", _HALF, 190.0, *elements)
 
 
 def difference(name: str, curve: Curve) -> Svg:
@@ -105,7 +105,7 @@ def difference(name: str, curve: Curve) -> Svg:
         if height.any():
             elements.append(panel.area(curve.points, zero, height, f"{kind} solid"))
     elements += [panel.level(0.0, "axis"), panel.line(curve.points, curve.difference, "line"), _x_axis(panel)]
-    title = f"Density of {messages.bare(name)} in B minus density in A, with a band for all points at once"
+    title = f"Density of {messages.quote_name(name)} in B minus density in A, with a band for all points at once"
     return picture(title, _HALF, 190.0, *elements)
 
 
@@ -129,7 +129,7 @@ def share_bars(name: str, shares: Shares) -> Svg:
     panel = Panel((0.0, top), (0.0, 1.0), 110.0, 0.0, _HALF - 54.0, 1.0)
     elements, down = [], 4.0
     for level, share_a, share_b in zip(shares.levels, shares.a.tolist(), shares.b.tolist(), strict=True):
-        label = cut(messages.bare(level), _NAME)
+        label = cut(messages.quote_name(level), _NAME)
         elements.append(text_element("text", label, x=panel.left - 8.0, y=down + 18.0, class_="end name"))
         for k, (kind, share) in enumerate((("in-a", share_a), ("in-b", share_b))):
             y, width = down + 14.0 * k, float(panel.across(share)) - panel.left
@@ -139,7 +139,7 @@ def share_bars(name: str, shares: Shares) -> Svg:
             )
         down += 36.0
     axis = element("path", d=f"M{panel.left:.0f} 0V{down - 6:.0f}", class_="axis")
-    return picture(f"Shares of the levels of {messages.bare(name)} in A and in B", _HALF, down, *elements, axis)
+    return picture(f"Shares of the levels of {messages.quote_name(name)} in A and in B", _HALF, down, *elements, axis)
 
 
 def difference_map(first: str, second: str, drawn: Map) -> Svg:
@@ -151,19 +151,25 @@ def difference_map(first: str, second: str, drawn: Map) -> Svg:
     height = 34.0 * len(y) + 20.0 if isinstance(y, tuple) else 260.0
     panel = Panel(_range(x), _range(y), left, 20.0, _HALF - 10.0, 20.0 + height)
     if isinstance(y, tuple):
-        labels = [cut(messages.bare(level), _NAME) for level in y]
+        labels = [cut(messages.quote_name(level), _NAME) for level in y]
         beside = panel.beside([float(k) for k in range(len(y))], labels)
     else:
         beside = _y_axis(panel)
     below = _slanted_labels(panel, x) if isinstance(x, tuple) else _x_axis(panel)
     elements = [beside, *_shades(panel, values), below]  # the ground hides the lines of the axis
-    elements.append(text_element("text", f"↑ {cut(messages.bare(second), 50)}", x=4.0, y=12.0, class_="name"))
+    elements.append(text_element("text", f"↑ {cut(messages.quote_name(second), 50)}", x=4.0, y=12.0, class_="name"))
     elements.append(
         text_element(
-            "text", f"{cut(messages.bare(first), 50)} →", x=panel.right, y=panel.bottom + foot + 14.0, class_="end name"
+            "text",
+            f"{cut(messages.quote_name(first), 50)} →",
+            x=panel.right,
+            y=panel.bottom + foot + 14.0,
+            class_="end name",
         )
     )
-    title = f"Where {messages.bare(first)} and {messages.bare(second)} are more frequent in B, and where in A"
+    title = (
+        f"Where {messages.quote_name(first)} and {messages.quote_name(second)} are more frequent in B, and where in A"
+    )
     return picture(title, _HALF, panel.bottom + foot + 20.0, *elements)
 
 
@@ -180,7 +186,9 @@ def _slanted_labels(panel: Panel, levels: tuple[str, ...]) -> Svg:
     for k, level in enumerate(levels):
         at, y = float(panel.across(float(k))), panel.bottom + 12.0
         turn = f"rotate(-40 {at:.1f} {y:.1f})"
-        elements.append(text_element("text", cut(messages.bare(level), 11), x=at, y=y, class_="end", transform=turn))
+        elements.append(
+            text_element("text", cut(messages.quote_name(level), 11), x=at, y=y, class_="end", transform=turn)
+        )
     return Svg("".join(elements))
 
 
@@ -243,7 +251,7 @@ def mixture(labels: list[str], drawn: Mixture) -> Svg:
             across = float(panel.across(drawn.points[at]))
             names.append(text_element("text", cut(label, _NAME), x=across, y=middle, class_="mid name"))
     elements += [panel.line(drawn.points, drawn.new, "line thick"), *names, _x_axis(panel)]
-    title = f"Mixture of the classes and density of the new rows, {messages.bare(drawn.column)}"
+    title = f"Mixture of the classes and density of the new rows, {messages.quote_name(drawn.column)}"
     return picture(title, _HALF, 190.0, *elements)
 
 
@@ -259,7 +267,9 @@ def series_line(
         *_thinned_line(panel, at, values),
         *(panel.upright(mark, "change") for mark in marks.tolist()),
     ]
-    return picture(f"{messages.bare(name)} over time", WIDE, height + 38.0, *elements, panel.below(*axis), kind="wide")
+    return picture(
+        f"{messages.quote_name(name)} over time", WIDE, height + 38.0, *elements, panel.below(*axis), kind="wide"
+    )
 
 
 def score_line(

@@ -17,7 +17,7 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.errors import MissingExtraError
-from densdiff.io.write import written
+from densdiff.io.write import atomic_write
 from densdiff.report.svg import Svg, plain
 
 _COMPUTES = ("numpy", "scipy", "scikit-learn")
@@ -41,7 +41,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         finalize=lambda value: value if hasattr(value, "__html__") else plain(value),
     )
     environment.filters |= {
-        "bare": messages.bare,
+        "bare": messages.quote_name,
         "percent": percent,
         "distance": distance,
         "pvalue": pvalue,
@@ -49,7 +49,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         "unbroken": unbroken,
     }
     text = environment.get_template(template).render(data=_json(data), **content)
-    with written(path) as aside:
+    with atomic_write(path) as aside:
         aside.write_text(text, "utf-8", newline="\n")
     return Path(path)
 

@@ -1,4 +1,7 @@
-"""When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence."""
+"""When did a series change? Contrasts of neighbouring windows, and a threshold that knows of dependence.
+
+The contrasts and their null live in `scan`, scores of models fitted at every position in `windows`.
+"""
 
 from dataclasses import dataclass, fields, replace
 from math import sqrt
@@ -15,7 +18,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.data.reading import reading
 from densdiff.data.series import Series, check_series, check_window
-from densdiff.data.stretches import counted, most_rows, stretches
+from densdiff.data.stretches import count_rows, rows_that_fit, stretches
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
@@ -79,11 +82,11 @@ class ChangesResult(Receipt):
 
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
-        found = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
-        found["threshold"] = self.threshold if np.isfinite(self.threshold) else None
-        found["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
-        found["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
-        return found
+        contents = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
+        contents["threshold"] = self.threshold if np.isfinite(self.threshold) else None
+        contents["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
+        contents["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
+        return contents
 
     def plot(self) -> npt.NDArray[Any]:
         """`plots.plot_changes` of this result."""
@@ -98,8 +101,8 @@ class ChangesResult(Receipt):
         return write_changes(path, self, title)
 
     def __str__(self) -> str:
-        found = len(self.changes)
-        lines = [f"{found or 'No'} change{'s' * (found != 1)} in {self.n_x} samples"]
+        n_changes = len(self.changes)
+        lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
         for change, p in zip(self.changes, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
             lines.append(f"  at {change}{at}  p {p:.3g}")
@@ -159,95 +162,95 @@ def detect_changes(
     alpha = parameters.fraction(alpha, "alpha")
     parameters.choice(tuning, "tuning", _TUNINGS)
     lag = parameters.whole(lag, "lag", 1)
-    wanted = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
+    n_changes = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
     estimator = checked(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
     if tuning == "window" and not isinstance(estimator, LSDD):
         other = f"{type(estimator).__name__} has one width for the series"
         raise InputError(f"tuning='window' is for LSDD; {other}", argument="tuning")
     own = estimator.random_state
     seed = parameters.seed(random_state if own is None else own)
-    asked = _Asked(time, window, lag, tuning, wanted, alpha, estimator, seed)
+    settings = _Settings(time, window, lag, tuning, n_changes, alpha, estimator, seed)
     name = messages.name_of("series")
-    return _in_stretches(source_of(series, name, table_of), asked)
+    return _detect(source_of(series, name, table_of), settings)
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """What was asked of a series, all arguments checked."""
+class _Settings:
+    """The arguments of `detect_changes` but for the series, all of them checked."""
 
     time: Any
     window: Any
     lag: int
     tuning: str
-    wanted: int | None
+    n_changes: int | None
     alpha: float
     model: LSDD | KDEDifference | KLIEP
     seed: int
 
-    def of(self, series: Any) -> ChangesResult:
+    def search(self, series: Any) -> ChangesResult:
         """The changes of a series in memory."""
         data = check_series(series, self.time)
-        given, length = check_window(self.window, data.step), len(data.rows)
-        plan = Plan.of(length, given or _auto_window(data.rows, length), self.lag, self.alpha, self.seed)
-        if given is not None and 2 * given + plan.lag > length:
-            sides = f"{messages.argument('window', self.window)} takes {given} samples on each side"
+        chosen, length = check_window(self.window, data.step), len(data.rows)
+        plan = Plan.of(length, chosen or _auto_window(data.rows, length), self.lag, self.alpha, self.seed)
+        if chosen is not None and 2 * chosen + plan.lag > length:
+            sides = f"{messages.argument('window', self.window)} takes {chosen} samples on each side"
             few = f"{messages.name_of('series')} has only {length} in all"
             raise InputError(f"{sides}, but {few}", argument="window")
-        search = _Search(data, plan, self.model, self.tuning, self.wanted)
+        search = _Search(data, plan, self.model, self.tuning, self.n_changes)
         if plan.lag < self.lag:
             cut = f"lag cut from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
             search.notes.append(cut)
         return search.result()
 
 
-def _in_stretches(source: Source, asked: _Asked) -> ChangesResult:
+def _detect(source: Source, settings: _Settings) -> ChangesResult:
     """The changes of a series: all at once if it fits, else in stretches that overlap.
 
     Each stretch is searched at alpha over their number, so that alpha bounds any false report of all of them; what is
     nearer to the middle of the next stretch is left to it.
     """
     if source.rows_at_once == source.rows:
-        return asked.of(source.head())
+        return settings.search(source.head())
     name = source.where
-    total, width = counted(source), len(reading(source.head(), name).names)
-    most = most_rows(width)
+    total, width = count_rows(source), len(reading(source.head(), name).names)
+    most = rows_that_fit(width)
     if total <= most:
-        return asked.of(next(stretches(source, name, max(total, 1), 0))[1])
-    if asked.wanted is not None or not (asked.time is None or isinstance(asked.time, str)):
-        what, which = ("n_changes",) * 2 if asked.wanted is not None else ("time as an array", "time")
+        return settings.search(next(stretches(source, name, max(total, 1), 0))[1])
+    if settings.n_changes is not None or not (settings.time is None or isinstance(settings.time, str)):
+        what, which = ("n_changes",) * 2 if settings.n_changes is not None else ("time as an array", "time")
         fit = f"series that fit in memory, here {most} of {total} samples"
         raise InputError(f"{what} is for {fit}; leave it out", argument=which)
-    head = check_series(next(stretches(source, name, most, 0))[1], asked.time)
-    window = check_window(asked.window, head.step) or _auto_window(head.rows, total)
-    if (overlap := 8 * window + asked.lag) > most // 2:
+    head = check_series(next(stretches(source, name, most, 0))[1], settings.time)
+    window = check_window(settings.window, head.step) or _auto_window(head.rows, total)
+    if (overlap := 8 * window + settings.lag) > most // 2:
         cure = f"take a window of at most {most // 20}, or raise {messages.memory_limit('...')}"
         raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}", argument="window")
     count = -(-(total - overlap) // (most - overlap))
-    each = replace(asked, window=window, alpha=asked.alpha / count)
-    parts = [(start, each.of(part)) for start, part in stretches(source, name, most, overlap)]
-    return _joined(parts, asked.alpha, overlap)
+    stretch_settings = replace(settings, window=window, alpha=settings.alpha / count)
+    results = [(start, stretch_settings.search(stretch)) for start, stretch in stretches(source, name, most, overlap)]
+    return _join_results(results, settings.alpha, overlap)
 
 
-def _joined(parts: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
+def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
     """One result of overlapping stretches, each responsible up to the middle of the overlap."""
     notes: list[str] = []
-    count, kept = len(parts), []
-    for k, (start, part) in enumerate(parts):
+    count, pieces = len(results), []
+    for k, (start, result) in enumerate(results):
         low = overlap // 2 if k else 0
-        high = len(part.scores) - (overlap - overlap // 2 if k < count - 1 else 0)
-        own = (part.changes >= low) & (part.changes < high)
-        clock = None if part.times is None else part.times[low:high]
-        found = part.changes[own] + start, np.minimum(1.0, count * part.pvalues[own])
-        kept.append((*found, part.scores[low:high], part.series[low:high].astype(np.float32), clock))
-        notes += part.warnings
+        high = len(result.scores) - (overlap - overlap // 2 if k < count - 1 else 0)
+        is_own = (result.changes >= low) & (result.changes < high)
+        clock = None if result.times is None else result.times[low:high]
+        own_changes = result.changes[is_own] + start, np.minimum(1.0, count * result.pvalues[is_own])
+        pieces.append((*own_changes, result.scores[low:high], result.series[low:high].astype(np.float32), clock))
+        notes += result.warnings
     notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; the threshold is the highest")
-    changes, pvalues, scores, series, times = zip(*kept, strict=True)
+    changes, pvalues, scores, series, times = zip(*pieces, strict=True)
     return replace(
-        parts[0][1],
+        results[0][1],
         changes=np.concatenate(changes),
         pvalues=np.concatenate(pvalues),
         scores=np.concatenate(scores),
-        threshold=max(part.threshold for _, part in parts),
+        threshold=max(result.threshold for _, result in results),
         alpha=alpha,
         series=np.concatenate(series),
         times=None if times[0] is None else np.concatenate(times),
@@ -257,7 +260,7 @@ def _joined(parts: list[tuple[int, ChangesResult]], alpha: float, overlap: int) 
 
 
 def _auto_window(rows: FloatArray, length: int) -> int:
-    """From the length; more than half a season if these rows have one, or its rise would be a change."""
+    """A window from the length; more than half a season if these rows have one, or its rise would be a change."""
     rule = min(max(length / 30, 0.75 * sqrt(length)), 1.5 * sqrt(length))
     return max(_SHORTEST, round(max(rule, _SEASON * longest_period(rows))))
 
@@ -266,36 +269,36 @@ class _Search:
     """One series on its way to a result."""
 
     def __init__(
-        self, data: Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, wanted: int | None
+        self, data: Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, n_changes: int | None
     ) -> None:
-        self.data, self.plan, self.model, self.wanted = data, plan, model, wanted
+        self.data, self.plan, self.model, self.n_changes = data, plan, model, n_changes
         self.by_windows = tuning == "window" or not isinstance(model, LSDD)
         self.notes = list(data.notes)
 
     def result(self) -> ChangesResult:
         rows, plan = self.data.rows, self.plan
-        constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
-        if len(rows) < 2 * plan.window + plan.lag or constant:
+        is_constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
+        if len(rows) < 2 * plan.window + plan.lag or is_constant:
             few = f"{len(rows)} samples are too few for windows of {plan.window}"
-            self.notes.append(f"no change can be found: {'the series is constant' if constant else few}")
-            if not constant:
+            self.notes.append(f"no change can be found: {'the series is is_constant' if is_constant else few}")
+            if not is_constant:
                 messages.warn(self.notes[-1])
             return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)
-        one = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
-        scan = SeriesScan.of(rows, plan, one, self.by_windows)
-        lines, least = beyond_lines(rows, scan, one)
+        lsdd = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
+        scan = SeriesScan.of(rows, plan, lsdd, self.by_windows)
+        lines, least = beyond_lines(rows, scan, lsdd)
         if self.by_windows:
             changes, pvalues, scores, threshold = self._peaks(scan)
         else:
-            changes, pvalues = scan.segmented(self.wanted)
-            scores, threshold = _at_samples(scan), scan.threshold
+            changes, pvalues = scan.segment(self.n_changes)
+            scores, threshold = _contrasts_at_samples(scan), scan.threshold
         pvalues = np.maximum(pvalues, least)
-        if self.wanted is None:
-            kept = pvalues <= plan.alpha
-            if len(lines) and not kept.any() and len(kept):
+        if self.n_changes is None:
+            is_significant = pvalues <= plan.alpha
+            if len(lines) and not is_significant.any() and len(is_significant):
                 which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
                 self.notes.append(f"the level of {which} follows a straight line, and nothing changes beyond it")
-            changes, pvalues = changes[kept], pvalues[kept]
+            changes, pvalues = changes[is_significant], pvalues[is_significant]
         return self._result(changes, pvalues, scores, threshold, scan)
 
     def _peaks(self, scan: SeriesScan) -> tuple[IntArray, FloatArray, FloatArray, float]:
@@ -319,9 +322,9 @@ class _Search:
         judged = np.where(near, scan.contrasts(), -np.inf).max(axis=1)  # (places,)
         pvalues = np.array([scan.pvalue(contrast) for contrast in judged])
         order = np.argsort(-scores[places], kind="stable")
-        order = order[pvalues[order] <= plan.alpha] if self.wanted is None else order[: self.wanted]
-        kept = np.sort(order)
-        return places[kept], pvalues[kept], scores, np.nan
+        order = order[pvalues[order] <= plan.alpha] if self.n_changes is None else order[: self.n_changes]
+        chosen = np.sort(order)
+        return places[chosen], pvalues[chosen], scores, np.nan
 
     def _result(
         self,
@@ -332,9 +335,9 @@ class _Search:
         scan: SeriesScan | None,
     ) -> ChangesResult:
         plan = self.plan
-        if self.wanted is not None and len(changes) < self.wanted:
+        if self.n_changes is not None and len(changes) < self.n_changes:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
-            messages.warn(f"{self.wanted} changes were asked for, but {room}", self.notes)
+            messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
         name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))
         model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
         return ChangesResult(
@@ -361,8 +364,8 @@ class _Search:
         )
 
 
-def _at_samples(scan: SeriesScan) -> FloatArray:
+def _contrasts_at_samples(scan: SeriesScan) -> FloatArray:
     """The largest contrast at every sample, straight between the borders of blocks, (T,)."""
     score = scan.contrasts()
-    known = np.where(np.isfinite(score), score, np.nan)
-    return np.interp(np.arange(scan.plan.length), scan.borders(), known, left=np.nan, right=np.nan)
+    finite = np.where(np.isfinite(score), score, np.nan)
+    return np.interp(np.arange(scan.plan.length), scan.borders(), finite, left=np.nan, right=np.nan)

@@ -1,4 +1,7 @@
-"""One model for a whole series: every subsequence as a few features whose mean differences are the distance E6."""
+"""One model for a whole series: every subsequence as a few features whose mean differences are the distance E6.
+
+What is done with the features lives in `scan`; those of a stream are made in `stream`.
+"""
 
 from dataclasses import dataclass
 
@@ -45,15 +48,15 @@ def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArra
 
 
 def own_sigma(centers: FloatArray, model: LSDD, unit: float) -> float:
-    """The model's, where it is a number of the user's, else the median distance of the centers; in inner units."""
+    """Sigma in inner units: the model's, where it is a number, else the median distance of the centers."""
     sigmas = model.settings().sigmas
     return kernel.median_distance(centers) if sigmas is None else float(np.median(sigmas)) / unit
 
 
-def own_lam(of: CenterKernel, sigma: float, model: LSDD) -> float:
-    """The model's, where it is a number, else so much of G's mean row sum."""
+def own_lam(center_kernel: CenterKernel, sigma: float, model: LSDD) -> float:
+    """Lam: the model's, where it is a number, else a share of G's mean row sum."""
     lams = model.settings().lams
-    return STRENGTH * of.mean_row_sum(sigma) if lams is None else float(np.median(lams))
+    return STRENGTH * center_kernel.mean_row_sum(sigma) if lams is None else float(np.median(lams))
 
 
 def principal_axes(features: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -73,10 +76,10 @@ def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> Serie
     values, sigma, lam, n_centers = _features(vectors, model, scaling.sigma_unit, seed, MOST_FEATURES)
     n_own = values.shape[1]
     if lag > 1:
-        single = _features(inner, model, scaling.sigma_unit * np.sqrt(lag), seed, MOST_FEATURES // 2)[0]
-        single = single[(lag - 1) // 2 :][: len(values)]  # the middle of each subsequence
-        size = values.var(axis=0).sum() / max(single.var(axis=0).sum(), np.finfo(float).tiny)
-        values = np.hstack([values, single * np.sqrt(size)])
+        of_samples = _features(inner, model, scaling.sigma_unit * np.sqrt(lag), seed, MOST_FEATURES // 2)[0]
+        of_samples = of_samples[(lag - 1) // 2 :][: len(values)]  # the middle of each subsequence
+        size = values.var(axis=0).sum() / max(of_samples.var(axis=0).sum(), np.finfo(float).tiny)
+        values = np.hstack([values, of_samples * np.sqrt(size)])
     unit = scaling.sigma_unit
     return SeriesFeatures(values - values.mean(axis=0), n_own, vectors, sigma * unit, lam, n_centers, unit)
 
@@ -84,16 +87,17 @@ def series_features(rows: FloatArray, lag: int, model: LSDD, seed: int) -> Serie
 def _features(
     vectors: FloatArray, model: LSDD, unit: float, seed: int, most: int
 ) -> tuple[FloatArray, float, float, int]:
-    """The values (N, p) of at most so many, sigma in inner units, lam and the number of centers."""
+    """The values (N, p) of at most ``most`` features, sigma in inner units, lam and the number of centers."""
     centers = vectors[selection.draw_rows(seed, len(vectors), model.n_centers)]
     sigma = own_sigma(centers, model, unit)
-    of = CenterKernel(centers, kernel.radius(vectors), sigma)
-    lam = own_lam(of, sigma, model)
-    spread, axes = principal_axes(of.features(sigma, lam, vectors[selection.draw_rows(seed, len(vectors), _PART)]))
+    center_kernel = CenterKernel(centers, kernel.radius(vectors), sigma)
+    lam = own_lam(center_kernel, sigma, model)
+    drawn = vectors[selection.draw_rows(seed, len(vectors), _PART)]
+    spread, axes = principal_axes(center_kernel.features(sigma, lam, drawn))
     share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
-    kept = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
-    values = np.empty((len(vectors), kept))
+    n_axes = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
+    values = np.empty((len(vectors), n_axes))
     for start in range(0, len(vectors), _BLOCK):
         block = slice(start, start + _BLOCK)
-        values[block] = of.rotated_features(sigma, lam, vectors[block], axes[:, :kept])
+        values[block] = center_kernel.rotated_features(sigma, lam, vectors[block], axes[:, :n_axes])
     return values, sigma, lam, len(centers)

@@ -1,4 +1,7 @@
-"""Is a stream changing now? The distance of its last rows from a reference, and a threshold for a mean run length."""
+"""Is a stream changing now? The distance of its last rows from a reference, and a threshold for a mean run length.
+
+The features of rows are made in `stream`, the file of a saved monitor in `monitor_state`.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -141,9 +144,9 @@ class ChangeMonitor:
         if len(rows) < _ENOUGH * self.window:
             few = f"{name} has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
             messages.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
-        if still := [column for column, moves in zip(names, varies, strict=True) if not moves]:
+        if constant := [column for column, moves in zip(names, varies, strict=True) if not moves]:
             what = "constant in the reference, so what it does in the stream is not seen"
-            messages.warn(f"{what}: {messages.listed(still)}", notes)
+            messages.warn(f"{what}: {messages.listed(constant)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
         features = model.features(rows)
         random = np.random.default_rng([self.seed_, 12])
@@ -180,7 +183,7 @@ class ChangeMonitor:
 
         A row that cannot be used is an InputError with its index and leaves the monitor as it was.
         """
-        return self._pushed(self._row(x))[0]
+        return self._push(self._check_row(x))[0]
 
     def update_many(self, X: Any) -> list[MonitorStep]:
         """Take rows one after the other, as so many calls of `update`; all of them or, if one is bad, none.
@@ -194,7 +197,7 @@ class ChangeMonitor:
         except InputError as error:
             place = f"row 0 would be row {self.n_seen_} of the stream, which is as it was"
             raise error.reworded(f"{error.marked}; {place}") from None
-        return [step for first in range(0, len(rows), _ROWS) for step in self._pushed(rows[first : first + _ROWS])]
+        return [step for first in range(0, len(rows), _ROWS) for step in self._push(rows[first : first + _ROWS])]
 
     def reset(self, reference: Any = None) -> "ChangeMonitor":
         """Forget the stream; with a new reference, learn and calibrate anew."""
@@ -204,7 +207,7 @@ class ChangeMonitor:
             self._learn(reference)
         return self
 
-    def _pushed(self, rows: FloatArray) -> list[MonitorStep]:
+    def _push(self, rows: FloatArray) -> list[MonitorStep]:
         first = self.n_seen_
         gaps = self._sums.push(self._model.features(rows)) / self.window - self._mean
         scores = (self.window * np.einsum("ij,ij->i", gaps, gaps)).tolist()
@@ -216,8 +219,8 @@ class ChangeMonitor:
             for i, score in enumerate(scores, start=first)
         ]
 
-    def _row(self, x: Any) -> FloatArray:
-        """One row (1, d); plain numbers take no detour."""
+    def _check_row(self, x: Any) -> FloatArray:
+        """One row (1, d), checked; plain numbers take no detour."""
         d = len(self.names_)
         try:
             if isinstance(x, tuple) and hasattr(x, "_asdict") and set(self.names_) & set(named := x._asdict()):
@@ -228,22 +231,22 @@ class ChangeMonitor:
                 x = x.to_frame().T
             if isinstance(x, (int, float, list, tuple, np.ndarray, np.generic)):
                 row = _as_row(x)
-                plain = row.dtype.kind == "f" or (row.dtype.kind in "iub" and np.abs(row).max(initial=0) < _EXACT)
-                plain = plain and not (isinstance(x, (list, tuple)) and any(map(_inexact, x)))
-                if plain and (row.shape in ((d,), (1, d)) or (d == 1 and row.ndim == 0)):
-                    found = row.reshape(1, d).astype(float)
-                    if math.isfinite(found.sum()) or np.isfinite(found).all():  # a sum is quick, but may overflow
-                        return found
-                    j = int(np.flatnonzero(~np.isfinite(found[0]))[0])
+                is_plain = row.dtype.kind == "f" or (row.dtype.kind in "iub" and np.abs(row).max(initial=0) < _EXACT)
+                is_plain = is_plain and not (isinstance(x, (list, tuple)) and any(map(_is_inexact, x)))
+                if is_plain and (row.shape in ((d,), (1, d)) or (d == 1 and row.ndim == 0)):
+                    checked = row.reshape(1, d).astype(float)
+                    if math.isfinite(checked.sum()) or np.isfinite(checked).all():  # a sum is quick, but may overflow
+                        return checked
+                    j = int(np.flatnonzero(~np.isfinite(checked[0]))[0])
                     name = self.names_[j]
-                    raise InputError(f"column {messages.shown(name)} is {found[0, j]}", column=name)
+                    raise InputError(f"column {messages.shown(name)} is {checked[0, j]}", column=name)
                 x = row.reshape(1, 1) if row.ndim == 0 else x
             if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) and np.ndim(x) == 1 and d > 1:
                 x = [list(x)]
-            found = check_points(x, self.names_, "x")
-            if len(found) != 1:
-                raise InputError(f"x has {len(found)} rows; update takes one, update_many takes many", argument="x")
-            return found
+            checked = check_points(x, self.names_, "x")
+            if len(checked) != 1:
+                raise InputError(f"x has {len(checked)} rows; update takes one, update_many takes many", argument="x")
+            return checked
         except (ValueError, TypeError) as error:  # InputError is a ValueError; NumPy refuses lists of lists with others
             text = f"row {self.n_seen_} of the stream was refused and changed nothing: {error}"
             column = error.column if isinstance(error, InputError) else None
@@ -280,12 +283,12 @@ class ChangeMonitor:
     def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
         """Read what `save` wrote; it goes on bit by bit as the saved one would have. Anything else is an InputError."""
         state = MonitorState.load(path)
-        found = cls.__new__(cls)
-        found.window, found.run_length, found.seed_ = state.window, state.run_length, state.seed
-        found.names_, found.warnings_, found.n_reference_ = state.names, state.warnings, state.n_reference
-        found.threshold_, found._settings = state.threshold, state.settings
-        found._mean, found._sums, found._model = state.mean, state.sums, state.model
-        return found
+        monitor = cls.__new__(cls)
+        monitor.window, monitor.run_length, monitor.seed_ = state.window, state.run_length, state.seed
+        monitor.names_, monitor.warnings_, monitor.n_reference_ = state.names, state.warnings, state.n_reference
+        monitor.threshold_, monitor._settings = state.threshold, state.settings
+        monitor._mean, monitor._sums, monitor._model = state.mean, state.sums, state.model
+        return monitor
 
     def __repr__(self) -> str:
         return f"ChangeMonitor(window={self.window}, run_length={self.run_length:g})"
@@ -300,7 +303,7 @@ class ChangeMonitor:
         return "\n".join(lines + [f"  note: {text}" for text in self.warnings_])
 
 
-def _inexact(value: Any) -> bool:
+def _is_inexact(value: Any) -> bool:
     return type(value) is int and abs(value) >= _EXACT
 
 

@@ -1,4 +1,7 @@
-"""The file of a saved monitor: arrays and a header of JSON, nothing that could run, every part checked on loading."""
+"""The file of a saved monitor: arrays and a header of JSON, nothing that could run, every part checked on loading.
+
+What a monitor does with its state lives in `monitor`.
+"""
 
 import json
 import math
@@ -18,7 +21,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.io.npy import quiet
 from densdiff.io.options import is_path
-from densdiff.io.write import written
+from densdiff.io.write import atomic_write
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 
@@ -47,7 +50,7 @@ class MonitorState:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to exactly that path, all or nothing: a crash must not take the last state along."""
-        _check_path(path)
+        _refuse_no_path(path)
         header = {
             "kind": _KIND,
             "schema": _SCHEMA,
@@ -64,13 +67,13 @@ class MonitorState:
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
         arrays |= {"block": self.sums.block, "rest": self.sums.tail_sums, "sum": self.sums.sum} | self.model.arrays()
-        with written(path) as aside, aside.open("wb") as file:
+        with atomic_write(path) as aside, aside.open("wb") as file:
             np.savez(file, **arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "MonitorState":
         """Read what `save` wrote; anything else is an InputError."""
-        _check_path(path)
+        _refuse_no_path(path)
         shown = messages.shown(str(path))
         try:
             with Path(path).open("rb") as file:
@@ -80,7 +83,7 @@ class MonitorState:
                 with quiet(), np.load(file, allow_pickle=False) as store:
                     _refuse_large(sum(member.file_size for member in store.zip.infolist()))
                     arrays = {name: store[name] for name in store.files}
-            return cls._of(arrays)
+            return cls._from_arrays(arrays)
         except FileNotFoundError:
             raise InputError(f"there is no file {shown}", file=str(path)) from None
         except IsADirectoryError:
@@ -96,7 +99,7 @@ class MonitorState:
             raise InputError(f"{shown} is no saved monitor: {why}", file=str(path)) from None
 
     @classmethod
-    def _of(cls, arrays: dict[str, Any]) -> "MonitorState":
+    def _from_arrays(cls, arrays: dict[str, Any]) -> "MonitorState":
         header = json.loads(arrays.pop("header").tobytes().decode())
         if not isinstance(header, dict) or header.get("kind") != _KIND:
             raise InputError("its header is another's")
@@ -105,7 +108,7 @@ class MonitorState:
             raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
         window = parameters.whole(header["window"], "window", 2)
         names = _texts(header["names"], "names")
-        known: dict[str, Any] = {
+        checked: dict[str, Any] = {
             "run_length": checked_run_length(header["run_length"], window),
             "seed": parameters.whole(header["seed"], "seed", 0),
             "warnings": _texts(header["warnings"], "warnings"),
@@ -119,12 +122,12 @@ class MonitorState:
         sums.seen = parameters.whole(header["n_seen"], "n_seen", 0)
         model = StreamModel.from_arrays(arrays)
         threshold = float(arrays["threshold"])
-        return cls(window=window, names=names, threshold=threshold, mean=mean, sums=sums, model=model, **known)
+        return cls(window=window, names=names, threshold=threshold, mean=mean, sums=sums, model=model, **checked)
 
 
-def _check_path(path: Any) -> None:
+def _refuse_no_path(path: Any) -> None:
     if not is_path(path):
-        raise InputError(f"path must name a file; got {messages.came(path)}", argument="path")
+        raise InputError(f"path must name a file; got {messages.describe_value(path)}", argument="path")
 
 
 def checked_run_length(value: Any, window: int) -> float:
@@ -140,8 +143,8 @@ def checked_run_length(value: Any, window: int) -> float:
 
 def settings_of(model: LSDD) -> dict[str, Any]:
     """What a monitor takes of a model, as plain JSON values."""
-    asked = model.settings()
-    sigmas, lams = asked.sigmas, asked.lams
+    settings = model.settings()
+    sigmas, lams = settings.sigmas, settings.lams
     return {
         "sigma": None if sigmas is None else sigmas.tolist(),
         "lam": None if lams is None else lams.tolist(),
@@ -157,11 +160,11 @@ def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 class _TooLarge(InputError):
-    """What a file would take in memory; nothing of its text is the file's."""
+    """A file would take too much memory; nothing of the text comes from the file."""
 
 
 def _refuse_large(needed: int) -> None:
-    """A small file may unpack to a large one."""
+    """An error if arrays would take more than the memory ceiling: a small file may unpack to a large one."""
     allowed = get_config()["working_memory"]  # MiB
     if needed > allowed * 2**20:
         needed = math.ceil(needed / 2**20)

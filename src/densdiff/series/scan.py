@@ -1,4 +1,7 @@
-"""A series as block means in units of their noise, the null of its largest contrast, and the changes in it."""
+"""A series as block means in units of their noise, the null of its largest contrast, and the changes in it.
+
+The formulas are those of `core.contrasts`; the features come from `features`.
+"""
 
 import heapq
 from dataclasses import dataclass
@@ -38,12 +41,12 @@ class Plan:
 
     @property
     def shift(self) -> int:
-        """A subsequence belongs to its middle."""
+        """Samples from the start of a subsequence to its middle, to which it belongs."""
         return (self.lag - 1) // 2
 
     @property
-    def wide(self) -> int:
-        """Blocks in a window."""
+    def window_blocks(self) -> int:
+        """How many blocks a window has."""
         return max(2, round(self.window / self.block))
 
     @property
@@ -52,13 +55,13 @@ class Plan:
         return max(0.5, min(1.0 - 70.0 / self.length, 1.0 - 4.0 / self.window))
 
     @property
-    def most(self) -> float:
-        """The same from block to block."""
+    def slowest_block(self) -> float:
+        """The largest correlation from block to block that is reckoned with."""
         return max(_LEAST_CAP, self.slowest**self.block)
 
     @property
-    def count(self) -> int:
-        """Simulated series."""
+    def n_simulated(self) -> int:
+        """How many series are simulated for the null."""
         return max(_NULL, ceil(5.0 / self.alpha))
 
     def blocks(self, values: FloatArray) -> FloatArray:
@@ -93,13 +96,15 @@ class SeriesScan:
         u = u - u.mean(axis=0)
         n = len(u)
         span = min(max(1, -(-_SLOW * plan.lag // plan.block)), max(1, n // 4))
-        axes = contrasts.slow_axes(u, plan.wide, span)
+        axes = contrasts.slow_axes(u, plan.window_blocks, span)
         u = u @ axes
         fitted = _dependence(u, plan)
-        scales = [plan.wide] if one_scale else contrasts.window_scales(plan.wide, n)
-        null = contrasts.null_series(fitted, n, plan.wide, plan.most, plan.count, plan.random(8))
+        scales = [plan.window_blocks] if one_scale else contrasts.window_scales(plan.window_blocks, n)
+        null = contrasts.null_series(
+            fitted, n, plan.window_blocks, plan.slowest_block, plan.n_simulated, plan.random(8)
+        )
         maxima = np.concatenate([contrasts.contrasts(sums, scales, 0, n).max(axis=(0, 2)) for sums in null])
-        root = np.sqrt(fitted.weights(plan.most))
+        root = np.sqrt(fitted.weights(plan.slowest_block))
         level = plan.blocks(features.vectors[:, plan.shift :: plan.lag])
         fine = contrasts.running_sums(features.values @ axes * root)
         return cls(plan, features, contrasts.running_sums(u * root), fine, level, scales, maxima)
@@ -113,63 +118,63 @@ class SeriesScan:
         return (1.0 + float((self.maxima >= contrast).sum())) / (len(self.maxima) + 1.0)
 
     def contrasts(self) -> FloatArray:
-        """The largest over all scales at the border of every block, (n + 1,); -inf near the ends."""
-        found = contrasts.contrasts(self.sums, self.scales, 0, len(self.level))
-        every = np.arange(found.shape[1])
-        for level in found[1:]:  # larger scales are known at some borders only
-            known = np.flatnonzero(np.isfinite(level))
-            if len(known):
-                level[:] = np.interp(every, known, level[known], left=-np.inf, right=-np.inf)
-        return np.asarray(found.max(axis=0))
+        """The largest contrast over all scales at the border of every block, (n + 1,); -inf near the ends."""
+        by_scale = contrasts.contrasts(self.sums, self.scales, 0, len(self.level))
+        borders = np.arange(by_scale.shape[1])
+        for level in by_scale[1:]:  # larger scales are known at some borders only
+            finite = np.flatnonzero(np.isfinite(level))
+            if len(finite):
+                level[:] = np.interp(borders, finite, level[finite], left=-np.inf, right=-np.inf)
+        return np.asarray(by_scale.max(axis=0))
 
     def borders(self) -> IntArray:
         """The sample at which each block begins, and the one after the last, (n + 1,)."""
         plan = self.plan
         return plan.start(len(self.features.values)) + plan.shift + plan.block * np.arange(len(self.level) + 1)
 
-    def segmented(self, wanted: int | None) -> tuple[IntArray, FloatArray]:
+    def segment(self, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Samples at which something changes, and p-values: binary segmentation, then each moved to its place."""
-        plan, asked = self.plan, wanted
+        plan, n_splits = self.plan, n_changes
         while True:
-            found = self._split(asked)
-            places = np.array([place for place, _ in found], dtype=np.intp)
-            least = plan.block * self.threshold if wanted is None else 0.0
-            moved, kept = contrasts.refine_changes(
+            splits = self._segment_blocks(n_splits)
+            places = np.array([place for place, _ in splits], dtype=np.intp)
+            least = plan.block * self.threshold if n_changes is None else 0.0
+            moved, remaining = contrasts.refine_changes(
                 self.fine, self.borders()[places] - plan.shift, 2 * plan.block + plan.window, plan.window // 2, least
             )
-            if asked is None or wanted is None or len(kept) >= wanted or len(found) < asked:
-                return moved + plan.shift, np.array([found[j][1] for j in kept])
-            asked += wanted - len(kept)  # some were echoes
+            if n_splits is None or n_changes is None or len(remaining) >= n_changes or len(splits) < n_splits:
+                return moved + plan.shift, np.array([splits[j][1] for j in remaining])
+            n_splits += n_changes - len(remaining)  # some were echoes
 
-    def _split(self, wanted: int | None) -> list[tuple[int, float]]:
+    def _segment_blocks(self, n_splits: int | None) -> list[tuple[int, float]]:
         """Borders of blocks with their p-values, the largest contrast first."""
         n = len(self.level)
         level = contrasts.running_sums(self.level - self.level.mean(axis=0))
         queue: list[tuple[float, int, int, int, float]] = []
 
         def look(low: int, high: int, before: float) -> None:
-            part = self.sums[low : high + 1]
+            sums = self.sums[low : high + 1]
             line, step = contrasts.line_and_step(level[low : high + 1])
             if high - low >= _CURVED and (line > step).any():
-                part = contrasts.detrended_sums(part)  # or a trend would be cut into stairs
-            best = contrasts.contrasts(part, self.scales, 0, high - low).max(axis=0)
+                sums = contrasts.detrended_sums(sums)  # or a trend would be cut into stairs
+            best = contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0)
             i = int(best.argmax())
             if np.isfinite(best[i]):
                 p = max(before, self.pvalue(best[i]))
                 heapq.heappush(queue, (-float(best[i]), low, high, low + i, p))
 
         look(0, n, 0.0)
-        found: list[tuple[int, float]] = []
-        while queue and (wanted is None or len(found) < wanted):
+        splits: list[tuple[int, float]] = []
+        while queue and (n_splits is None or len(splits) < n_splits):
             _, low, high, place, p = heapq.heappop(queue)
-            if wanted is None and p > self.plan.alpha:
+            if n_splits is None and p > self.plan.alpha:
                 continue
-            found.append((place, p))
+            splits.append((place, p))
             look(low, place, p)
             look(place, high, p)
-        return sorted(found)
+        return sorted(splits)
 
-    def drifting(self) -> tuple[IntArray, float]:
+    def find_lines(self) -> tuple[IntArray, float]:
         """Columns whose level may follow a straight line from end to end, and a p-value that the others do not.
 
         Of those in which a line explains something, the ones stay in which a step does not explain so much more that
@@ -178,12 +183,15 @@ class SeriesScan:
         plan, n = self.plan, len(self.level)
         level = self.level - self.level.mean(axis=0)
         fitted = _dependence(level, plan)
-        line, step = contrasts.line_and_step(contrasts.running_sums(level * np.sqrt(fitted.weights(plan.most))))
+        root = np.sqrt(fitted.weights(plan.slowest_block))
+        line, step = contrasts.line_and_step(contrasts.running_sums(level * root))
         clear = np.flatnonzero(line > _CLEAR)
         if not len(clear):
             return clear, 0.0
         drift = contrasts.fitted_lines(level)
-        null = contrasts.null_series(fitted, n, plan.wide, plan.most, plan.count, plan.random(10), drift)
+        null = contrasts.null_series(
+            fitted, n, plan.window_blocks, plan.slowest_block, plan.n_simulated, plan.random(10), drift
+        )
         more = np.concatenate([by_step - by_line for by_line, by_step in map(contrasts.line_and_step, null)])
         pvalues = (1.0 + (more >= step - line).sum(axis=0)) / (len(more) + 1.0)  # (d,)
         lines = clear[pvalues[clear] > plan.alpha]
@@ -191,7 +199,7 @@ class SeriesScan:
 
 
 def _dependence(u: FloatArray, plan: Plan) -> Dependence:
-    fitted = contrasts.estimate_dependence(u[None], plan.wide)
+    fitted = contrasts.estimate_dependence(u[None], plan.window_blocks)
     return Dependence(fitted.variance[0], fitted.correlation[0], fitted.pieces[0])
 
 
@@ -201,7 +209,7 @@ def beyond_lines(rows: FloatArray, scan: SeriesScan, model: LSDD) -> tuple[IntAr
     Two questions are asked: does a step explain more than the line could, and is there any change left once the
     line is off? Either will do; in simulated trends the two together stay near alpha.
     """
-    lines, p = scan.drifting()
+    lines, p = scan.find_lines()
     if not len(lines):
         return lines, p
     flat = rows.copy()

@@ -1,4 +1,7 @@
-"""Features of a reference sample for a stream, in units of their noise, the same bits for any chunk of rows."""
+"""Features of a reference sample for a stream, in units of their noise, the same bits for any chunk of rows.
+
+The monitor that compares them with a threshold lives in `monitor`.
+"""
 
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -40,17 +43,18 @@ class StreamModel:
         sigma, radius = own_sigma(centers, model, scaling.sigma_unit), kernel.radius(inner)
         if not 1e-100 < sigma < _WIDEST * radius:
             raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}", argument="sigma")
-        of = CenterKernel(centers, radius, sigma)
-        lam = own_lam(of, sigma, model)
-        spread, axes = principal_axes(of.features(sigma, lam, inner[selection.draw_rows(seed, len(inner), _PART)]))
+        center_kernel = CenterKernel(centers, radius, sigma)
+        lam = own_lam(center_kernel, sigma, model)
+        drawn = inner[selection.draw_rows(seed, len(inner), _PART)]
+        spread, axes = principal_axes(center_kernel.features(sigma, lam, drawn))
         spread, axes = spread[::-1], axes[:, ::-1]  # the narrowest first
         few = min(int(np.searchsorted(np.cumsum(spread), _LEFT_OUT * spread.sum())), len(spread) - 1)
         spread, axes = spread[few:], axes[:, few:]
         weights = 1.0 / np.sqrt(spread + _RIDGE * spread.mean())
-        return cls(scaling, centers, of.root(sigma, lam) @ axes * weights, sigma, lam)
+        return cls(scaling, centers, center_kernel.root(sigma, lam) @ axes * weights, sigma, lam)
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """(k, p), of rows in the user's units.
+        """Features (k, p) of rows in the user's units.
 
         Each row is multiplied by itself: in a product of more rows the last bit may depend on their number.
         """
@@ -60,11 +64,11 @@ class StreamModel:
         return np.asarray((psi[:, None] @ self.turn)[:, 0])
 
     def _inner(self, rows: FloatArray) -> FloatArray:
-        of = self.scaling
+        scaling = self.scaling
         if self._affine is None:
-            return of.apply(rows)
+            return scaling.apply(rows)
         factor, offset = self._affine
-        inner = (rows if len(of.keep) == rows.shape[1] else rows[:, of.keep]) - of.shift
+        inner = (rows if len(scaling.keep) == rows.shape[1] else rows[:, scaling.keep]) - scaling.shift
         inner *= factor
         inner -= offset
         return inner
@@ -72,11 +76,11 @@ class StreamModel:
     @cached_property
     def _affine(self) -> tuple[FloatArray, FloatArray] | None:
         """`Scaling.apply` in two steps, for a single row is mostly overhead; None where that will not do."""
-        of = self.scaling
+        scaling = self.scaling
         with np.errstate(over="ignore", under="ignore"):
-            factor = np.ldexp(1.0, -of.exponent) / of.deviation
-        sound = (np.abs(of.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)
-        return (factor, of.mean / of.deviation) if sound.all() else None
+            factor = np.ldexp(1.0, -scaling.exponent) / scaling.deviation
+        sound = (np.abs(scaling.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)
+        return (factor, scaling.mean / scaling.deviation) if sound.all() else None
 
     def arrays(self) -> dict[str, FloatArray]:
         """Everything as arrays by name, for a file."""

@@ -249,4 +249,4 @@ class _Search:
 
     def build_all(self, builds: Sequence[Callable[[], NamedSolver]]) -> list[NamedSolver]:
         """Several solvers, in the passes of one where rows have to be read."""
-        return self.data.x.rows.each(lambda build: build(), builds)
+        return self.data.x.rows.map(lambda build: build(), builds)

@@ -16,7 +16,6 @@ from densdiff.data.pair import Pair
 from densdiff.errors import InputError
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
-from densdiff.sources.scan import pooled
 
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
@@ -184,7 +183,7 @@ def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) 
     checked, pair = pair, pair if pair.copies == 1 else _merge_copies(pair)
     omega_x, omega_y = (_normalized(weights) for weights in (pair.weights_x, pair.weights_y))
     codes = np.array([names is not None for names in pair.levels]) if pair.levels else None
-    scaling, inner_x, inner_y = pooled(pair.x, pair.y, (omega_x, omega_y), standardize, codes)
+    scaling, inner_x, inner_y = scale_pair(pair.x, pair.y, (omega_x, omega_y), standardize, codes)
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:

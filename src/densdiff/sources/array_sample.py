@@ -1,4 +1,7 @@
-"""A sample whose rows are all in memory."""
+"""A sample whose rows are all in memory.
+
+Samples that are read block by block live in `block_sample`; what every sample answers is in `sample`.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -31,7 +34,7 @@ class ArraySample:
     def _rows(self) -> FloatArray:
         """A matrix of our own, columns contiguous, (n, d)."""
         if self._matrix is None:
-            self._matrix, self._columns = _stacked(self._columns), ()
+            self._matrix, self._columns = _column_matrix(self._columns), ()
         return self._matrix
 
     @property
@@ -57,32 +60,32 @@ class ArraySample:
         if isinstance(index, slice) and index == slice(None):
             return self._rows
         if self._matrix is None:
-            return _stacked([column[index] for column in self._columns])
+            return _column_matrix([column[index] for column in self._columns])
         return np.asarray(self._matrix[index])
 
     def spaced(self, most: int) -> FloatArray:
-        """All rows."""
+        """All rows, whatever ``most``."""
         return self._rows
 
     def at_hand(self) -> tuple[IntArray, FloatArray]:
-        """All of them."""
+        """The numbers of all rows, and all rows."""
         return np.arange(len(self)), self._rows
 
     def prefetch(self, index: IntArray) -> None:
-        """Nothing to do."""
+        """Rows in memory need no preparation."""
 
     def only(self, columns: Sequence[int]) -> "ArraySample":
-        """Some columns."""
+        """The sample with some of its columns."""
         if self._matrix is None:
             return ArraySample(columns=[self._columns[j] for j in columns])
         return ArraySample(np.asfortranarray(self._matrix[:, list(columns)]))
 
     def scaled(self, scaling: Scaling) -> "ArraySample":
-        """The same rows in inner units."""
+        """The rows in inner units."""
         return ArraySample(scaling.apply(self._rows))
 
-    def passing(self, task: RowTask[Any], merge: Merge) -> Pass:
-        """The task on all rows at once."""
+    def make_pass(self, task: RowTask[Any], merge: Merge) -> Pass:
+        """The pass of a task over all rows at once."""
         return Pass(ArraySource("", self._rows), task, merge, None)
 
     def ends(self) -> FloatArray:
@@ -104,14 +107,14 @@ class ArraySample:
         """One column, (n,)."""
         return self._columns[j] if self._matrix is None else self._matrix[:, j]
 
-    def each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """One after the other."""
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """The function of each item, one after the other."""
         return [function(item) for item in items]
 
 
-def _stacked(columns: Sequence[FloatArray]) -> FloatArray:
+def _column_matrix(columns: Sequence[FloatArray]) -> FloatArray:
     """Columns as a matrix, each contiguous, (n, d)."""
-    found = np.empty((len(columns[0]), len(columns)), order="F")
+    matrix = np.empty((len(columns[0]), len(columns)), order="F")
     for j, column in enumerate(columns):
-        found[:, j] = column
-    return found
+        matrix[:, j] = column
+    return matrix

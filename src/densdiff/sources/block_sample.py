@@ -1,4 +1,7 @@
-"""A sample that is read block by block; rows asked for by number are kept."""
+"""A sample that is read block by block; rows asked for by number are kept.
+
+Samples in memory live in `array_sample`; how passes are run and shared is in `passes`.
+"""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -11,7 +14,7 @@ import numpy as np
 from densdiff.core.scaling import FloatArray, Moments, Scaling
 from densdiff.core.selection import IntArray
 from densdiff.errors import InputError
-from densdiff.sources.passes import ask, side_by_side
+from densdiff.sources.passes import map_sharing_passes, run_pass
 from densdiff.sources.sample import RowTask
 from densdiff.sources.source import Merge, Pass, Source
 
@@ -38,10 +41,10 @@ class RowReader(Protocol):
         """Some columns of a block whose first row has the number ``start``, (k, d)."""
 
     def columns(self, block: Any, start: int) -> list[FloatArray]:
-        """All columns of such a block, (k,) each, not copied where that can be helped."""
+        """All columns of a block whose first row has the number ``start``, (k,) each, not copied where possible."""
 
     def summary(self, block: Any, start: int) -> Any:
-        """What such a block holds; summaries of neighbours are `merged`."""
+        """What a block holds whose first row has the number ``start``; summaries of neighbours are `merged`."""
 
 
 _adding = threading.Lock()
@@ -51,31 +54,31 @@ _adding = threading.Lock()
 class RowCache:
     """Rows fetched before, by number, in all columns of the reader; threads that look at one column each share it."""
 
-    found: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
+    entries: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
 
     def lacking(self, index: IntArray) -> IntArray:
         """Those of sorted numbers whose rows are not here."""
-        known = self.found[0]
-        if not len(known):
+        numbers = self.entries[0]
+        if not len(numbers):
             return index
-        return np.asarray(index[known[np.minimum(np.searchsorted(known, index), len(known) - 1)] != index])
+        return np.asarray(index[numbers[np.minimum(np.searchsorted(numbers, index), len(numbers) - 1)] != index])
 
     def add(self, index: IntArray, rows: FloatArray) -> None:
         """Rows by their numbers; what another thread has added stays."""
         with _adding:
-            if len(self.found[0]):
-                index, rows = np.concatenate([self.found[0], index]), np.concatenate([self.found[1], rows])
+            if len(self.entries[0]):
+                index, rows = np.concatenate([self.entries[0], index]), np.concatenate([self.entries[1], rows])
             index, first = np.unique(index, return_index=True)
-            self.found = index, rows[first]
+            self.entries = index, rows[first]
 
     def at(self, index: IntArray) -> FloatArray:
-        """Rows that are there."""
-        known, rows = self.found
-        return np.asarray(rows[np.searchsorted(known, index)])
+        """Rows by numbers that `lacking` does not name."""
+        numbers, rows = self.entries
+        return np.asarray(rows[np.searchsorted(numbers, index)])
 
     def only(self, places: Sequence[int]) -> "RowCache":
-        """With some of the columns."""
-        index, rows = self.found
+        """A cache of some of the columns."""
+        index, rows = self.entries
         return RowCache((index, rows[:, list(places)])) if len(index) else RowCache()
 
 
@@ -106,40 +109,40 @@ class BlockSample:
 
     def __getitem__(self, index: Any) -> FloatArray:
         """Rows by their numbers, or by a slice, (k, d)."""
-        asked = np.arange(*index.indices(len(self))) if isinstance(index, slice) else np.asarray(index)
-        self.prefetch(asked)
-        found = self.cache.at(asked)[:, list(self.columns)] if len(asked) else np.empty((0, len(self.columns)))
-        return found if self.scaling is None else self.scaling.apply(found)
+        numbers = np.arange(*index.indices(len(self))) if isinstance(index, slice) else np.asarray(index)
+        self.prefetch(numbers)
+        rows = self.cache.at(numbers)[:, list(self.columns)] if len(numbers) else np.empty((0, len(self.columns)))
+        return rows if self.scaling is None else self.scaling.apply(rows)
 
     def spaced(self, most: int) -> FloatArray:
         """About so many evenly spaced rows."""
         return self[:: -(-len(self) // most)]
 
     def at_hand(self) -> tuple[IntArray, FloatArray]:
-        """Those asked for before, in all columns of the reader."""
-        return self.cache.found
+        """Numbers and rows that were fetched before, in all columns of the reader."""
+        return self.cache.entries
 
     def prefetch(self, index: IntArray) -> None:
         """Have these rows at hand, in one pass, if they are not yet."""
-        lacking = self.cache.lacking(distinct(index))
+        lacking = self.cache.lacking(sorted_unique(index))
         if not len(lacking):
             return
         names = list(self.reader.names) if self.reader.named else None
-        found = ask(self.source, partial(picked, self.reader, lacking), stacked, names)
-        self.cache.add(lacking, found)
+        rows = run_pass(self.source, partial(pick_rows, self.reader, lacking), stack_rows, names)
+        self.cache.add(lacking, rows)
 
     def only(self, columns: Sequence[int]) -> "BlockSample":
-        """Some columns, not scaled."""
+        """The sample with some of its columns, not scaled."""
         return replace(self, columns=tuple(self.columns[j] for j in columns), scaling=None)
 
     def scaled(self, scaling: Scaling) -> "BlockSample":
-        """The same rows in inner units."""
+        """The sample with its rows in inner units."""
         return replace(self, scaling=scaling)
 
-    def passing(self, task: RowTask[Any], merge: Merge) -> Pass:
-        """A task on every block, and the answers merged in the order of the blocks."""
+    def make_pass(self, task: RowTask[Any], merge: Merge) -> Pass:
+        """The pass of a task over every block, the answers merged in the order of the blocks."""
         names = [self.reader.names[j] for j in self.columns] if self.reader.named else None
-        return Pass(self.source, partial(_converted, self.reader, self.columns, self.scaling, task), merge, names)
+        return Pass(self.source, partial(_run_on_rows, self.reader, self.columns, self.scaling, task), merge, names)
 
     def ends(self) -> FloatArray:
         """The lowest and the highest value of each column, (2, d)."""
@@ -147,47 +150,48 @@ class BlockSample:
         return ends if self.scaling is None else self.scaling.apply(ends)
 
     def reach(self, d: int) -> float:
-        """A bound from the ends of the columns."""
+        """A bound on the distance of any row from the origin in its first d columns, from their ends."""
         return float(np.sqrt(np.square(np.abs(self.ends())[:, :d].max(axis=0)).sum()))
 
     def level_counts(self, j: int, levels: int) -> IntArray:
         """Rows of each level of a column of codes, (levels,)."""
         place = self.columns[j if self.scaling is None else int(self.scaling.keep[j])]
-        found = self.counts[place]
-        if found is None:
+        counts = self.counts[place]
+        if counts is None:
             raise TypeError(f"column {j} holds numbers, which have no levels")
-        return found
+        return counts
 
-    def each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """In threads that share their passes, some at a time."""
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+        """The function of each item, in threads that share their passes, some at a time."""
         if len(items) == 1:
             return [function(items[0])]
-        parts = [items[k : k + _AT_ONCE] for k in range(0, len(items), _AT_ONCE)]
-        return [found for part in parts for found in side_by_side(function, part)]
+        batches = [items[k : k + _AT_ONCE] for k in range(0, len(items), _AT_ONCE)]
+        return [result for batch in batches for result in map_sharing_passes(function, batch)]
 
 
-def _converted(
+def _run_on_rows(
     reader: RowReader, columns: tuple[int, ...], scaling: Scaling | None, task: RowTask[T], block: Any, start: int
 ) -> T:
+    """The answer of a task to the rows of a block, in inner units if there is a scaling."""
     rows = reader.rows(block, start, columns)
     if not np.isfinite(rows).all():  # what was looked through before had neither
         raise InputError(f"{reader.where} gave other values than before; it must give the same rows each time")
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 
-def distinct(numbers: IntArray) -> IntArray:
+def sorted_unique(numbers: IntArray) -> IntArray:
     """Each number once, in order: `numpy.unique`, ten times faster for some thousand integers."""
-    found = np.sort(numbers)
-    return found[np.append(True, found[1:] != found[:-1])] if len(found) else found
+    ordered = np.sort(numbers)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def picked(reader: RowReader, index: IntArray, block: Any, start: int) -> FloatArray:
+def pick_rows(reader: RowReader, index: IntArray, block: Any, start: int) -> FloatArray:
     """The rows of a block among sorted numbers, in all columns of the reader, (k, d)."""
     rows = reader.rows(block, start)
     low, high = np.searchsorted(index, [start, start + len(rows)])
     return np.ascontiguousarray(rows[index[low:high] - start])
 
 
-def stacked(a: FloatArray, b: FloatArray) -> FloatArray:
+def stack_rows(a: FloatArray, b: FloatArray) -> FloatArray:
     """Rows of two neighbouring blocks."""
     return np.concatenate([a, b])

@@ -61,14 +61,14 @@ def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
         raise InputError(f"{name} does not exist in the folder {messages.shown(str(path.parent))}")
     if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
         raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
-    parts = parquet.data_files(path, name) if path.is_dir() else [path]
-    about = parquet.footers(parts, columns)
-    if lost := [label for label in about.names if label in about.index]:
+    files = parquet.data_files(path, name) if path.is_dir() else [path]
+    footers = parquet.footers(files, columns)
+    if indexes := [label for label in footers.names if label in footers.index]:
         raise InputError(
-            f"{messages.shown(lost[0])} of {name} is an index, which Dask does not read; give it a name first"
+            f"{messages.shown(indexes[0])} of {name} is an index, which Dask does not read; give it a name first"
         )
-    places = [str(part.resolve()) for part in parts]
-    return _dask("dask.dataframe").read_parquet(places, columns=about.names, index=False)
+    places = [str(file.resolve()) for file in files]
+    return _dask("dask.dataframe").read_parquet(places, columns=footers.names, index=False)
 
 
 @dataclass
@@ -84,10 +84,10 @@ class DaskSource:
     @classmethod
     def of(cls, where: str, data: Any, as_table: Callable[[Any], Any]) -> "DaskSource":
         """A collection with rows, or the reason why it has none."""
-        array = isinstance(getattr(data, "chunks", None), tuple)  # a Delayed has any attribute one asks for
-        if (not array and not isinstance(getattr(data, "npartitions", None), int)) or not hasattr(data, "ndim"):
+        is_array = isinstance(getattr(data, "chunks", None), tuple)  # a Delayed has any attribute one asks for
+        if (not is_array and not isinstance(getattr(data, "npartitions", None), int)) or not hasattr(data, "ndim"):
             raise InputError(f"{where} is a Dask {type(data).__name__}; pass a Dask array or data frame")
-        if array and data.ndim == 0:
+        if is_array and data.ndim == 0:
             as_table(np.zeros(()))  # refused
         return cls(where, data, as_table)
 
@@ -99,34 +99,34 @@ class DaskSource:
     def lengths(self) -> list[int]:
         """Rows of each block; asked of the workers where Dask does not know."""
         if self.change is None:
-            return self._given
-        return self._counted(self._blocks(None))
+            return self._raw_lengths
+        return self._count_rows(self._blocks(None))
 
     @cached_property
-    def _given(self) -> list[int]:
+    def _raw_lengths(self) -> list[int]:
         """Rows of the blocks before they are changed."""
         chunks = getattr(self.data, "chunks", None)
         if chunks is not None and not any(np.isnan(chunks[0])):
             return [int(rows) for rows in chunks[0]]
         columns = None if getattr(self.data, "ndim", 1) < 2 else list(getattr(self.data, "columns", ()))[:1]
-        return self._counted(self._delayed(columns or None))  # of a file, one column is read
+        return self._count_rows(self._delayed(columns or None))  # of a file, one column is read
 
-    def _counted(self, blocks: list[Any]) -> list[int]:
+    def _count_rows(self, blocks: list[Any]) -> list[int]:
         count = _dask().delayed(partial(length, as_table=self.as_table))
-        return [int(rows) for rows in self._computed(*map(count, blocks))]
+        return [int(rows) for rows in self._compute(*map(count, blocks))]
 
     def converted(self) -> "DaskSource":
-        """As it is: blocks are converted when they come."""
+        """This source: blocks are converted when they are read."""
         return self
 
     def changed(self, change: Change) -> "DaskSource":
-        """Blocks made of these and the numbers of their first rows, which may leave out rows."""
+        """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
         return DaskSource(self.where, self.data, self.as_table, change)
 
     def _blocks(self, columns: list[str] | None) -> list[Any]:
         if self.change is None:
             return self._delayed(columns)
-        change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._given]).tolist()
+        change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._raw_lengths]).tolist()
         return [change(block, start) for block, start in zip(self._delayed(None), starts[:-1], strict=True)]
 
     def _delayed(self, columns: list[str] | None) -> list[Any]:
@@ -146,42 +146,42 @@ class DaskSource:
         k = next((k for k, rows in enumerate(self.lengths) if rows), None)
         if k is None:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
-        return self._computed(_dask().delayed(rows_at)(self._blocks(None)[k], slice(_HEAD_ROWS)))[0]
+        return self._compute(_dask().delayed(rows_at)(self._blocks(None)[k], slice(_HEAD_ROWS)))[0]
 
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one, in pieces that come to the driver in turn."""
-        part, start = _dask().delayed(rows_at), 0
+        rows_of_block, start = _dask().delayed(rows_at), 0
         for block, rows in zip(self._blocks(columns), self.lengths, strict=True):
             for low in range(0, rows, _PIECE_ROWS):
-                yield start + low, self._computed(part(block, slice(low, low + _PIECE_ROWS)))[0]
+                yield start + low, self._compute(rows_of_block(block, slice(low, low + _PIECE_ROWS)))[0]
             start += rows
 
     def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
         """The task on the workers, the answers merged there."""
-        return _unflawed(self._computed(self.planned(task, merge, columns))[0])
+        return _raise_flaw(self._compute(self.plan_run(task, merge, columns))[0])
 
-    def planned(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
+    def plan_run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
         """What `run` computes, delayed."""
         dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
         work, join = (
-            dask.delayed(partial(_tried, task), pure=False, traverse=False),
-            dask.delayed(_all_merged, pure=False),
+            dask.delayed(partial(_answer_or_flaw, task), pure=False, traverse=False),
+            dask.delayed(_merge_all, pure=False),
         )
-        how = dask.delayed(merge, pure=False, traverse=False)
-        parts = [
+        delayed_merge = dask.delayed(merge, pure=False, traverse=False)
+        answers = [
             work(block, start)
             for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=True)
             if rows
         ]
-        if not parts:
+        if not answers:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
-        while len(parts) > 1:
-            parts = [join(how, parts[k : k + _MERGED]) for k in range(0, len(parts), _MERGED)]
-        return parts[0]
+        while len(answers) > 1:
+            answers = [join(delayed_merge, answers[k : k + _MERGED]) for k in range(0, len(answers), _MERGED)]
+        return answers[0]
 
-    def _computed(self, *parts: Any) -> Any:
+    def _compute(self, *delayed: Any) -> Any:
         try:
-            return _dask().compute(*parts)
+            return _dask().compute(*delayed)
         except DensDiffError:
             raise
         except Exception as error:
@@ -190,7 +190,7 @@ class DaskSource:
             raise NumericalError(self._advice()) from error
 
     def _advice(self) -> str:
-        block = max(self.__dict__.get("lengths") or self.__dict__.get("_given") or [0])
+        block = max(self.__dict__.get("lengths") or self.__dict__.get("_raw_lengths") or [0])
         width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
         size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
         cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
@@ -199,12 +199,12 @@ class DaskSource:
 
 def run_together(passes: Sequence[Pass]) -> list[Any]:
     """Passes over Dask collections as one computation, so that no worker waits for the end of one of them."""
-    widest = max((each.source for each in passes), key=lambda source: max(source.lengths, default=0))
-    found = widest._computed(*(each.source.planned(each.task, each.merge, each.columns) for each in passes))
-    return [_unflawed(each) for each in found]
+    widest = max((pass_.source for pass_ in passes), key=lambda source: max(source.lengths, default=0))
+    answers = widest._compute(*(pass_.source.plan_run(pass_.task, pass_.merge, pass_.columns) for pass_ in passes))
+    return [_raise_flaw(pass_) for pass_ in answers]
 
 
-def _tried(task: Task, block: Any, start: int) -> Any:
+def _answer_or_flaw(task: Task, block: Any, start: int) -> Any:
     """The answer of a block, or what is wrong with it: the first block in order is to tell, not the first in time."""
     try:
         return task(block, start)
@@ -212,16 +212,18 @@ def _tried(task: Task, block: Any, start: int) -> Any:
         return flaw
 
 
-def _all_merged(merge: Merge, parts: list[Any]) -> Any:
-    found = parts[0]
-    for part in parts[1:]:
-        if isinstance(found, DensDiffError):
-            return found
-        found = part if isinstance(part, DensDiffError) else merge(found, part)
-    return found
+def _merge_all(merge: Merge, answers: list[Any]) -> Any:
+    """Answers of neighbouring blocks merged in order, or the first flaw among them."""
+    merged = answers[0]
+    for answer in answers[1:]:
+        if isinstance(merged, DensDiffError):
+            return merged
+        merged = answer if isinstance(answer, DensDiffError) else merge(merged, answer)
+    return merged
 
 
-def _unflawed(found: Any) -> Any:
-    if isinstance(found, DensDiffError):
-        raise found
-    return found
+def _raise_flaw(answer: Any) -> Any:
+    """An answer as it is, unless it is a flaw of a block, which is raised."""
+    if isinstance(answer, DensDiffError):
+        raise answer
+    return answer

@@ -1,4 +1,7 @@
-"""What a user handed over as a source of rows."""
+"""What a user handed over as a source of rows.
+
+What the columns of its blocks mean is decided in `data`.
+"""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -38,11 +41,12 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
 
 
 def _holds_blocks(value: Any, where: str) -> bool:
+    """Whether a value is a list of 2-D blocks, or can be iterated for blocks; what can be read only once is refused."""
     if hasattr(value, "__next__"):
         cure = "pass a list of blocks, or an object whose __iter__ begins anew each time"
         raise InputError(f"{where} is a {type(value).__name__}, which can be read only once; {cure}")
     if isinstance(value, (list, tuple)):
-        return bool(value) and all(len(getattr(each, "shape", ())) == 2 for each in value)
+        return bool(value) and all(len(getattr(block, "shape", ())) == 2 for block in value)
     if isinstance(value, (str, bytes, range, set, frozenset, Mapping)) or not hasattr(value, "__iter__"):
         return False
     return not any(map(partial(hasattr, value), _FRAMES))

@@ -1,7 +1,7 @@
 """Passes over sources: several computations that need one at the same time share it.
 
-A pass over ten million rows costs as much for one column as for twenty. `side_by_side` runs the computations of many
-columns as if each were alone; where all of them wait for a pass, one pass serves them all.
+A pass over ten million rows costs as much for one column as for twenty. `map_sharing_passes` runs the computations of
+many columns as if each were alone; where all of them wait for a pass, one pass serves them all.
 """
 
 import threading
@@ -19,6 +19,8 @@ _here = threading.local()
 
 @dataclass
 class _Request:
+    """The passes that one computation waits for, and their answers once they have run."""
+
     passes: list[Pass]
     answers: list[Any] = field(default_factory=list)
     error: BaseException | None = None
@@ -33,7 +35,8 @@ class _Board:
     running: int = 0
     waiting: list[_Request] = field(default_factory=list)
 
-    def ask(self, request: _Request) -> list[Any]:
+    def submit(self, request: _Request) -> list[Any]:
+        """The answers to a request, once the passes that it needs have run."""
         with self.changed:
             self.waiting.append(request)
             self.running -= 1
@@ -59,56 +62,63 @@ class _Board:
         return True
 
 
-def ask(source: Source, task: Task, merge: Merge, columns: list[str] | None) -> Any:
+def run_pass(source: Source, task: Task, merge: Merge, columns: list[str] | None) -> Any:
     """A task on every block of a source, the answers merged in order; ``columns`` are the ones it needs, None all."""
-    return ask_all([Pass(source, task, merge, columns)])[0]
+    return run_passes([Pass(source, task, merge, columns)])[0]
 
 
-def ask_all(passes: list[Pass]) -> list[Any]:
-    """The same over several sources, none of which depends on the answer of another: on a cluster at the same time."""
-    answers = iter(_read([each for each in passes if not isinstance(each.source, ArraySource)]))
-    return [each.source.run(*each[1:]) if isinstance(each.source, ArraySource) else next(answers) for each in passes]
+def run_passes(passes: list[Pass]) -> list[Any]:
+    """The answers of several passes, none of which depends on another: on a cluster they run at the same time."""
+    answers = iter(_run_reading_passes([pass_ for pass_ in passes if not isinstance(pass_.source, ArraySource)]))
+    return [
+        pass_.source.run(*pass_[1:]) if isinstance(pass_.source, ArraySource) else next(answers) for pass_ in passes
+    ]
 
 
-def _read(passes: list[Pass]) -> list[Any]:
-    """Over sources that have to be read, together with whoever waits for a pass beside us."""
+def _run_reading_passes(passes: list[Pass]) -> list[Any]:
+    """The answers of passes over sources that have to be read, shared with the computations in other threads."""
     board: _Board | None = getattr(_here, "board", None)
     if board is not None and passes:
-        return board.ask(_Request(passes))
-    if len(passes) > 1 and all(isinstance(each.source, DaskSource) for each in passes):
+        return board.submit(_Request(passes))
+    if len(passes) > 1 and all(isinstance(pass_.source, DaskSource) for pass_ in passes):
         return run_together(passes)
-    return [each.source.run(each.task, each.merge, each.columns) for each in passes]
+    return [pass_.source.run(pass_.task, pass_.merge, pass_.columns) for pass_ in passes]
 
 
 def _serve(requests: list[_Request]) -> None:
-    """In one pass over each source, which computations around these may share in their turn."""
-    every = [each for request in requests for each in request.passes]
+    """Answer all requests by one pass over each source, which an enclosing computation may share in its turn."""
+    passes = [pass_ for request in requests for pass_ in request.passes]
     try:
-        joint = [_joint([each for each in every if each.source is source]) for source in _distinct(every)]
-        answers = {id(one.source): iter(found) for one, found in zip(joint, ask_all(joint), strict=True)}
+        joint_passes = [
+            _join_passes([pass_ for pass_ in passes if pass_.source is source]) for source in _distinct_sources(passes)
+        ]
+        results = run_passes(joint_passes)
+        answers = {id(joint.source): iter(result) for joint, result in zip(joint_passes, results, strict=True)}
         for request in requests:
-            request.answers = [next(answers[id(each.source)]) for each in request.passes]
+            request.answers = [next(answers[id(pass_.source)]) for pass_ in request.passes]
     except BaseException as error:
         for request in requests:
             request.error = error
 
 
-def _distinct(passes: list[Pass]) -> list[Source]:
-    return list({id(each.source): each.source for each in passes}.values())
+def _distinct_sources(passes: list[Pass]) -> list[Source]:
+    return list({id(pass_.source): pass_.source for pass_ in passes}.values())
 
 
-def _joint(passes: list[Pass]) -> Pass:
-    """Over one source, as one that answers each."""
-    needed = [each.columns for each in passes]
+def _join_passes(passes: list[Pass]) -> Pass:
+    """Several passes over one source as one pass, whose answer is the list of theirs."""
+    needed = [pass_.columns for pass_ in passes]
     columns = None if None in needed else list(dict.fromkeys(name for names in needed for name in names or ()))
-    tasks, merges = [each.task for each in passes], [each.merge for each in passes]
+    tasks, merges = [pass_.task for pass_ in passes], [pass_.merge for pass_ in passes]
     source = passes[0].source
     convert = source.as_table if len(tasks) > 1 else as_it_is  # once for all
-    return Pass(source, _Each(tasks, convert), _Merge(merges), columns)
+    return Pass(source, _JointTask(tasks, convert), _JointMerge(merges), columns)
 
 
 @dataclass(frozen=True)
-class _Each:
+class _JointTask:
+    """Several tasks on one block, which is converted once."""
+
     tasks: list[Task]
     convert: Callable[[Any], Any]
 
@@ -118,26 +128,28 @@ class _Each:
 
 
 @dataclass(frozen=True)
-class _Merge:
+class _JointMerge:
+    """The merges of several tasks, of two lists of their answers."""
+
     merges: list[Merge]
 
     def __call__(self, a: list[Any], b: list[Any]) -> list[Any]:
         return [merge(x, y) for merge, x, y in zip(self.merges, a, b, strict=True)]
 
 
-def side_by_side(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+def map_sharing_passes(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
     """The function of each item, in threads that share their passes.
 
     Once all have ended, the error of the first item that failed is raised.
     """
     board = _Board(running=len(items))
-    found: list[Any] = [None] * len(items)
+    results: list[Any] = [None] * len(items)
     errors: dict[int, BaseException] = {}
 
     def work(k: int) -> None:
         _here.board = board
         try:
-            found[k] = function(items[k])
+            results[k] = function(items[k])
         except BaseException as error:
             errors[k] = error
         finally:
@@ -154,4 +166,4 @@ def side_by_side(function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         thread.join()
     if errors:
         raise errors[min(errors)]
-    return found
+    return results

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from densdiff.core.scaling import FloatArray, Moments, Scaling
 from densdiff.core.selection import IntArray
-from densdiff.sources.passes import ask_all
+from densdiff.sources.passes import run_passes
 from densdiff.sources.source import Merge, Pass
 
 S = TypeVar("S")
@@ -47,16 +47,16 @@ class Sample(Protocol):
         """Numbers and rows that cost no pass."""
 
     def prefetch(self, index: IntArray) -> None:
-        """Have rows at hand that will be asked for."""
+        """Fetch rows by their numbers, in one pass, before they are asked for."""
 
     def only(self, columns: Sequence[int]) -> "Sample":
-        """Some columns, not scaled."""
+        """The sample with some of its columns, not scaled."""
 
     def scaled(self, scaling: Scaling) -> "Sample":
-        """The same rows in inner units."""
+        """The sample with its rows in inner units."""
 
-    def passing(self, task: RowTask[Any], merge: Merge) -> Pass:
-        """A task on all blocks of rows."""
+    def make_pass(self, task: RowTask[Any], merge: Merge) -> Pass:
+        """The pass of a task over all blocks of rows."""
 
     def ends(self) -> FloatArray:
         """The lowest and the highest value of each column, (2, d)."""
@@ -67,18 +67,18 @@ class Sample(Protocol):
     def level_counts(self, j: int, levels: int) -> IntArray:
         """Rows of each level of a column of codes, (levels,)."""
 
-    def each(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
+    def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """The function of each item, sharing the passes over these rows where any are needed."""
 
 
-def added(a: Any, b: Any) -> Any:
-    """Sums, arrays or tuples of them, of two stretches of rows."""
-    return tuple(map(added, a, b)) if isinstance(a, tuple) else a + b
+def add_sums(a: Any, b: Any) -> Any:
+    """The sums of two stretches of rows together: numbers, arrays, or tuples of them."""
+    return tuple(map(add_sums, a, b)) if isinstance(a, tuple) else a + b
 
 
-def totals(samples: Sequence[Sample], tasks: Sequence[RowTask[T]], merge: Callable[[T, T], T] = added) -> list[T]:
+def totals(samples: Sequence[Sample], tasks: Sequence[RowTask[T]], merge: Callable[[T, T], T] = add_sums) -> list[T]:
     """A task for each sample on all of its rows; samples that have to be read are read together."""
-    return ask_all([sample.passing(task, merge) for sample, task in zip(samples, tasks, strict=True)])
+    return run_passes([sample.make_pass(task, merge) for sample, task in zip(samples, tasks, strict=True)])
 
 
 def all_at_once(*samples: Sample) -> bool:

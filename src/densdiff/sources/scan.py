@@ -1,4 +1,7 @@
-"""From sources to samples: one pass that looks through them, and what is asked of two samples together."""
+"""From sources to samples: one pass that summarizes them, and what is asked of two samples together.
+
+How a block is summarized is up to its reader, which comes from `data`.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,8 +12,8 @@ import numpy as np
 from densdiff.core.scaling import BoolArray, FloatArray, Moments, Scaling, pooled_scaling, scaling_of_moments
 from densdiff.core.selection import IntArray
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.block_sample import BlockSample, RowCache, RowReader, distinct, picked, stacked
-from densdiff.sources.passes import ask_all
+from densdiff.sources.block_sample import BlockSample, RowCache, RowReader, pick_rows, sorted_unique, stack_rows
+from densdiff.sources.passes import run_passes
 from densdiff.sources.sample import Sample
 from densdiff.sources.source import ArraySource, Pass, Source
 
@@ -24,27 +27,33 @@ def scan(
     """
     numbers: Sequence[IntArray] = [np.empty(0, dtype=np.int64)] * len(sources)
     sizes = [source.rows for source in sources]
-    if prefetch is not None and None not in sizes and not all(isinstance(each, ArraySource) for each in sources):
-        numbers = [distinct(index) for index in prefetch(*(size or 0 for size in sizes))]
+    if prefetch is not None and None not in sizes and not all(isinstance(source, ArraySource) for source in sources):
+        numbers = [sorted_unique(index) for index in prefetch(*(size or 0 for size in sizes))]
     caches = [RowCache() for _ in sources]
     passes = [
-        Pass(source, partial(_summed, reader, index), _merged, list(reader.names) if reader.named else None)
+        Pass(
+            source,
+            partial(_summarize_block, reader, index),
+            _merge_summaries,
+            list(reader.names) if reader.named else None,
+        )
         for source, reader, index in zip(sources, readers, numbers, strict=True)
     ]
-    found = ask_all(passes)
-    for cache, index, (_, rows) in zip(caches, numbers, found, strict=True):
+    scanned = run_passes(passes)
+    for cache, index, (_, rows) in zip(caches, numbers, scanned, strict=True):
         if len(index):
             cache.add(index, rows)
-    return [(summary, cache) for (summary, _), cache in zip(found, caches, strict=True)]
+    return [(summary, cache) for (summary, _), cache in zip(scanned, caches, strict=True)]
 
 
-def _summed(reader: RowReader, index: IntArray, block: Any, start: int) -> tuple[Any, FloatArray]:
-    rows = picked(reader, index, block, start) if len(index) else np.empty((0, len(reader.names)))
+def _summarize_block(reader: RowReader, index: IntArray, block: Any, start: int) -> tuple[Any, FloatArray]:
+    """The summary of a block, and its rows among sorted numbers."""
+    rows = pick_rows(reader, index, block, start) if len(index) else np.empty((0, len(reader.names)))
     return reader.summary(block, start), rows
 
 
-def _merged(a: tuple[Any, FloatArray], b: tuple[Any, FloatArray]) -> tuple[Any, FloatArray]:
-    return a[0].merged(b[0]), stacked(a[1], b[1])
+def _merge_summaries(a: tuple[Any, FloatArray], b: tuple[Any, FloatArray]) -> tuple[Any, FloatArray]:
+    return a[0].merged(b[0]), stack_rows(a[1], b[1])
 
 
 def sample_of(
@@ -65,12 +74,12 @@ def same_rows(x: Sample, y: Sample) -> bool:
     """Whether two samples of the same size hold the same rows, as far as rows of both are at hand."""
     if isinstance(x, ArraySample) and isinstance(y, ArraySample):
         return x.shape == y.shape and all(np.array_equal(x.column(j), y.column(j)) for j in range(x.shape[1]))
-    (known_x, rows_x), (known_y, rows_y) = x.at_hand(), y.at_hand()
-    _, of_x, of_y = np.intersect1d(known_x, known_y, assume_unique=True, return_indices=True)
-    return not len(of_x) or np.array_equal(rows_x[of_x], rows_y[of_y])
+    (numbers_x, rows_x), (numbers_y, rows_y) = x.at_hand(), y.at_hand()
+    _, places_x, places_y = np.intersect1d(numbers_x, numbers_y, assume_unique=True, return_indices=True)
+    return not len(places_x) or np.array_equal(rows_x[places_x], rows_y[places_y])
 
 
-def pooled(
+def scale_pair(
     x: Sample,
     y: Sample,
     weights: tuple[FloatArray, FloatArray],

@@ -23,7 +23,7 @@ class Source(Protocol):
 
     @property
     def where(self) -> str:
-        """What messages call it."""
+        """What messages call the source."""
 
     @property
     def as_table(self) -> Callable[[Any], Any]:
@@ -46,10 +46,10 @@ class Source(Protocol):
         """Every block that has rows, after the number of its first one."""
 
     def changed(self, change: Change) -> Any:
-        """Another source, of blocks made of these and the numbers of their first rows; they may leave out rows."""
+        """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
 
     def converted(self) -> Any:
-        """The same with all that is at hand as one table, converted once."""
+        """This source with all that is at hand as one table, converted once."""
 
 
 class Pass(NamedTuple):
@@ -83,7 +83,7 @@ class ArraySource:
         return self.rows
 
     def head(self) -> Any:
-        """All of it."""
+        """The one block."""
         return self.block
 
     def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
@@ -95,11 +95,11 @@ class ArraySource:
         yield 0, self.block
 
     def changed(self, change: Change) -> "ArraySource":
-        """Made at once."""
+        """A source of the block that ``change`` makes of this one."""
         return ArraySource(self.where, change(self.block, 0), self.as_table)
 
     def converted(self) -> "ArraySource":
-        """The table."""
+        """The source of the block as a table."""
         return ArraySource(self.where, self.as_table(self.block))
 
 
