@@ -16,6 +16,7 @@ from densdiff.data.pair import Pair
 from densdiff.errors import InputError
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
+from densdiff.sources.scan import scale_pair
 
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
