@@ -277,7 +277,7 @@ def test_hostile_31_a_device_that_fails_halfway_is_one_line(folder, monkeypatch)
 def test_hostile_38_a_monitor_killed_between_any_two_lines_goes_on_with_the_same_alarms(folder, monkeypatch):
     """What is on the disk before each row is what a kill would leave; the rows that it had not seen are given again."""
     monkeypatch.setattr(stream, "_EVERY", 7)
-    states, usual = [], stream.rows_of
+    states, usual = [], stream.read_rows
 
     def watched(*arguments):
         for each in usual(*arguments):

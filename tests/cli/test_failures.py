@@ -108,7 +108,7 @@ def test_messages_use_the_words_of_the_command_line_but_leave_names_alone():
         messages.argument("tuning", "window"),
         messages.memory_limit(46),
     ]
-    assert failures._worded(InputError(f"{of}: {', '.join(options)}, A, alpha")) == (
+    assert failures._in_options(InputError(f"{of}: {', '.join(options)}, A, alpha")) == (
         "column 'n_permutations of A' of x\\1{}.csv: --permutations, --missing drop, --decimal ',', --no-header, "
         '--sep, tuning="window", SKLEARN_WORKING_MEMORY=46 in the environment, A, alpha'
     )
@@ -141,7 +141,10 @@ def test_marks_in_files_are_text(name, put):
 def test_errors_know_the_file_of_the_argument_that_they_name():
     known = {"y": ("column 'y' of jan.csv", Path("old/jan.csv"))}
     for argument, file in (("X", "old/jan.csv"), ("X_new", "new/feb.csv"), ("y", "old/jan.csv"), ("Y", None)):
-        with pytest.raises(InputError) as caught, inputs.named(known, X=Path("old/jan.csv"), X_new=Path("new/feb.csv")):
+        with (
+            pytest.raises(InputError) as caught,
+            inputs.name_inputs(known, X=Path("old/jan.csv"), X_new=Path("new/feb.csv")),
+        ):
             raise InputError(f"{messages.name_of(argument)} is odd", column="a", row=2)
         assert (caught.value.file, caught.value.column, caught.value.row) == (file, "a", 2)
         assert str(caught.value) == f"{argument} is odd"

@@ -54,9 +54,9 @@ def state(path):
 
 def lines(path):
     """Rows of standard input, one at a time."""
-    how = inputs.layout(None, None, None, False)
+    how = inputs.parse_layout(None, None, None, False)
     with contextlib.redirect_stderr(io.StringIO()):  # notes on columns that are left out
-        for _, row in stream.rows_of(io.BytesIO(path.read_bytes()), ["x", "y"], how):
+        for _, row in stream.read_rows(io.BytesIO(path.read_bytes()), ["x", "y"], how):
             _monitor().update(row)
 
 

@@ -10,7 +10,7 @@ from tests.pages import Elements
 
 @given(st.text(), st.text())
 def test_any_text_is_escaped_in_pictures(text, name):
-    drawn = svg.picture(name, 1.0, 1.0, svg.words("text", text, class_=name))
+    drawn = svg.picture(name, 1.0, 1.0, svg.text_element("text", text, class_=name))
     parsed = Elements(drawn)
     assert [tag for tag, _ in parsed.tags] == ["svg", "title", "text"]
     assert "".join(parsed.of("text")) == svg.plain(text).replace("\r", "")

@@ -20,24 +20,24 @@ except ModuleNotFoundError:
 except KeyboardInterrupt:
     raise SystemExit(130) from None
 
-from densdiff.cli.failures import OneLine, emit, remark
+from densdiff.cli.failures import OneLineErrors, emit, remark
 from densdiff.cli.inputs import (
-    called,
     cluster,
-    layout,
-    named,
+    file_label,
+    name_inputs,
+    parse_layout,
     refuse_clock,
     refuse_file,
     refuse_twice,
     refuse_unwritable,
-    split,
-    working,
+    show_progress,
+    split_column,
 )
 
 SCHEMA = 1  # of what --json prints
 
 app = typer.Typer(
-    cls=OneLine,
+    cls=OneLineErrors,
     help="Compare samples by the difference of their densities.",
     epilog="\b\nExamples:\n  densdiff compare january.csv february.csv --report page.html\n"
     "  densdiff compare --help\n\n"
@@ -111,12 +111,15 @@ def compare(
 
     refuse_twice(a, b)
     refuse_unwritable(report, a, b)
-    how = layout(columns, sep, decimal, no_header)
+    layout = parse_layout(columns, sep, decimal, no_header)
     with cluster(scheduler):
-        with working("Reading ..."):
-            tables = [how.read(path, in_blocks=True) if scheduler is None else how.spread(path) for path in (a, b)]
-        with named(A=a, B=b), working("Comparing ..."):
-            found = compared(
+        with show_progress("Reading ..."):
+            tables = [
+                layout.read(path, in_blocks=True) if scheduler is None else layout.read_on_cluster(path)
+                for path in (a, b)
+            ]
+        with name_inputs(A=a, B=b), show_progress("Comparing ..."):
+            result = compared(
                 *tables,
                 alpha=alpha,
                 min_effect=min_effect,
@@ -124,8 +127,8 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
-    _tell(found, "compare", as_json, report, f"{called(a)} (A) and {called(b)} (B)")
-    _judge(fail_on_difference and found.differ)
+    _print_result(result, "compare", as_json, report, f"{file_label(a)} (A) and {file_label(b)} (B)")
+    _exit_if_found(fail_on_difference and result.differ)
 
 
 @app.command()
@@ -156,16 +159,16 @@ def changes(
     from densdiff import detect_changes
 
     refuse_unwritable(report, series)
-    with working("Reading ..."):
-        how = layout(columns, sep, decimal, no_header)
-        table = how.read(series, [] if time is None else [time], in_blocks=True)
+    with show_progress("Reading ..."):
+        layout = parse_layout(columns, sep, decimal, no_header)
+        table = layout.read(series, [] if time is None else [time], in_blocks=True)
     if time is None:
         refuse_clock(table, series)
     wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
-    with named(series=series), working("Looking for changes ..."):
-        found = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
-    _tell(found, "changes", as_json, report, f"Changes in {called(series)}")
-    _judge(fail_on_difference and len(found.changes) > 0)
+    with name_inputs(series=series), show_progress("Looking for changes ..."):
+        result = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
+    _print_result(result, "changes", as_json, report, f"Changes in {file_label(series)}")
+    _exit_if_found(fail_on_difference and len(result.changes) > 0)
 
 
 @app.command()
@@ -196,14 +199,14 @@ def balance(
     refuse_twice(train, new)
     refuse_unwritable(report, train, new)
     level = 1 - parameters.fraction(alpha, "alpha")
-    how = layout(columns, sep, decimal, no_header).without(label)
-    with working("Reading ..."):
-        rows, labels = split(how.read(train, [label]), label)
-        fresh = how.of_others(new, label)
-    of_label = {"y": (f"column {messages.shown(label)} of {called(train)}", train)}
-    with named(of_label, X=train, X_new=new), working("Estimating ..."):
-        found = ClassBalance(random_state=seed).fit(rows, labels).estimate(fresh, level)
-    _tell(found, "balance", as_json, report, f"Class balance of {called(new)}")
+    layout = parse_layout(columns, sep, decimal, no_header).without(label)
+    with show_progress("Reading ..."):
+        rows, labels = split_column(layout.read(train, [label]), label)
+        new_rows = layout.read_without(new, label)
+    of_label = {"y": (f"column {messages.shown(label)} of {file_label(train)}", train)}
+    with name_inputs(of_label, X=train, X_new=new), show_progress("Estimating ..."):
+        result = ClassBalance(random_state=seed).fit(rows, labels).estimate(new_rows, level)
+    _print_result(result, "balance", as_json, report, f"Class balance of {file_label(new)}")
 
 
 @app.command()
@@ -234,19 +237,20 @@ def monitor(
       tail -f sensor.csv | densdiff monitor normal.csv
       densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
     """
-    from densdiff.cli.stream import Watch, rows_of, start, watch
+    from densdiff.cli.stream import WatchCounts, read_rows, start_monitor, watch
 
     refuse_unwritable(state, reference)
-    how = layout(columns, sep, decimal, no_header)
-    with named(reference=reference), working("Learning the reference ..."):
-        watcher = start(reference, how, state, window=window, run_length=run_length, seed=seed)
-    seen = Watch()
+    layout = parse_layout(columns, sep, decimal, no_header)
+    with name_inputs(reference=reference), show_progress("Learning the reference ..."):
+        change_monitor = start_monitor(reference, layout, state, window=window, run_length=run_length, seed=seed)
+    counts = WatchCounts()
     try:
-        rows = rows_of(sys.stdin.buffer, watcher.names_, how)
-        watch(watcher, rows, seen, lambda: None if state is None else watcher.save(state))
+        rows = read_rows(sys.stdin.buffer, change_monitor.names_, layout)
+        watch(change_monitor, rows, counts, lambda: None if state is None else change_monitor.save(state))
     finally:
-        remark(f"{seen}; {watcher.n_seen_} row{'s' * (watcher.n_seen_ != 1)} in all; seed {watcher.seed_}")
-    _judge(fail_on_difference and seen.alarms > 0)
+        n_seen = change_monitor.n_seen_
+        remark(f"{counts}; {n_seen} row{'s' * (n_seen != 1)} in all; seed {change_monitor.seed_}")
+    _exit_if_found(fail_on_difference and counts.alarms > 0)
 
 
 @app.command()
@@ -270,9 +274,9 @@ def demo(
     page = out / "demo-report.html"
     refuse_unwritable(page)
     tables = mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=seed)
-    with working("Comparing two tables of 2000 customers ..."):
-        found = compared(tables.a, tables.b, random_state=seed)
-    _tell(found, "demo", False, page)
+    with show_progress("Comparing two tables of 2000 customers ..."):
+        result = compared(tables.a, tables.b, random_state=seed)
+    _print_result(result, "demo", False, page)
     first, second = tables.pair
     emit(
         f"planted in B: {tables.shifted} higher by {tables.shift:g} deviations; {tables.region}: "
@@ -281,10 +285,10 @@ def demo(
     )
 
 
-def _tell(result: Any, command: str, as_json: bool, report: Path | None, title: str | None = None) -> None:
-    """The report first, then the answer in the form that its reader can use."""
+def _print_result(result: Any, command: str, as_json: bool, report: Path | None, title: str | None = None) -> None:
+    """Write the report first, then print the answer in the form that its reader can use."""
     if report is not None:
-        with working("Writing the report ..."):
+        with show_progress("Writing the report ..."):
             result.to_html(report, title=title)
     if as_json:
         emit(json.dumps({"schema": SCHEMA, "command": command} | result.to_dict()))
@@ -304,6 +308,7 @@ def _on_terminal(result: Any, command: str) -> None:
     views.get(command, show.comparison)(result)
 
 
-def _judge(found: bool) -> None:
-    if found:
+def _exit_if_found(is_found: bool) -> None:
+    """End with status 1 if something was found that the user asked to fail on."""
+    if is_found:
         raise typer.Exit(1)

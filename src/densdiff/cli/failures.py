@@ -1,4 +1,7 @@
-"""What the terminal hears: every failure as one line and an exit status, every warning as a note, nothing harmful."""
+"""What the terminal shows: every failure as one line and an exit status, every warning as a note, nothing harmful.
+
+The texts come from the library; here its arguments become the options of the command line.
+"""
 
 import errno
 import io
@@ -30,10 +33,10 @@ _OPTIONS = {  # what the library calls an argument, as the option that it is her
     "window": "--window {}",
     "working_memory": "SKLEARN_WORKING_MEMORY={} in the environment",
 }
-_said: ContextVar[set[str]] = ContextVar("said")
+_printed_notes: ContextVar[set[str]] = ContextVar("printed_notes")
 
 
-class OneLine(TyperGroup):
+class OneLineErrors(TyperGroup):
     """The group of commands, whose failures are one line each: status 2, or 130 for an interrupt."""
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -48,15 +51,15 @@ class OneLine(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            remark(f"{error.format_message().rstrip('.')} (see {_help_of(error)})")
+            remark(f"{error.format_message().rstrip('.')} (see {_help_command(error)})")
             code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:
-        _said.set(set())
+        _printed_notes.set(set())
         debug = "--debug" in ctx.args
         try:
-            with _notes():
+            with _warnings_as_notes():
                 return super().invoke(ctx)
         except (typer.Exit, typer.Abort):
             raise
@@ -67,13 +70,13 @@ class OneLine(TyperGroup):
                 raise
             if debug:
                 typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
-            remark(_sentence(error))
+            remark(_error_line(error))
             raise typer.Exit(2) from None
 
 
-def was_said(text: str) -> bool:
+def was_printed(text: str) -> bool:
     """Whether a warning went to standard error already."""
-    return text in _said.get(set())
+    return text in _printed_notes.get(set())
 
 
 def harmless(text: str) -> str:
@@ -100,22 +103,23 @@ def remark(text: str) -> None:
     typer.echo(f"densdiff: {harmless(' '.join(text.split()))}", err=True)
 
 
-def _help_of(error: Any) -> str:
+def _help_command(error: Any) -> str:
     path = error.ctx.command_path if getattr(error, "ctx", None) else "densdiff"
     return f"{path} --help"
 
 
-def _sentence(error: Exception) -> str:
-    known = isinstance(error, OSError) or hasattr(error, "marked")
-    text = " ".join((_worded(error) if hasattr(error, "marked") else str(error)).split())
+def _error_line(error: Exception) -> str:
+    """What one line says of an error."""
+    is_known = isinstance(error, OSError) or hasattr(error, "marked")
+    text = " ".join((_in_options(error) if hasattr(error, "marked") else str(error)).split())
     if isinstance(error, OSError) and error.strerror:
         text = error.strerror if error.filename is None else f"{error.strerror}: {error.filename!r}"
     if isinstance(error, MemoryError):
         return "out of memory; take fewer rows or columns"
-    return text if known and text else f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+    return text if is_known and text else f"unexpected {type(error).__name__}: {text} (--debug shows where)"
 
 
-def _worded(message: Any) -> str:
+def _in_options(message: Any) -> str:
     """An error or a warning of the library in the words of the command line."""
     from densdiff.errors import rendered
 
@@ -131,18 +135,18 @@ def _option(place: Any) -> str:
 
 
 @contextmanager
-def _notes() -> Iterator[None]:
+def _warnings_as_notes() -> Iterator[None]:
     """Warnings of the library as lines on standard error, each once."""
-    said = _said.get()
+    printed = _printed_notes.get()
     with warnings.catch_warnings():
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
             if not category.__module__.startswith("densdiff."):
                 usual(message, category, *where, **more)
-            elif (text := str(message)) not in said:
-                said.add(text)
-                remark(f"note: {_worded(message)}")
+            elif (text := str(message)) not in printed:
+                printed.add(text)
+                remark(f"note: {_in_options(message)}")
 
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show

@@ -1,4 +1,7 @@
-"""Files and options as what the library takes."""
+"""Files and options as what the library takes.
+
+How each format is read lives in `io`; failures are worded in `failures`.
+"""
 
 import csv
 import os
@@ -19,7 +22,7 @@ class Layout:
     decimal: str | None
     header: bool
 
-    def spread(self, path: Path) -> Any:
+    def read_on_cluster(self, path: Path) -> Any:
         """The columns asked for of Parquet files, for the workers of a cluster to read."""
         from densdiff.sources.clusters import lazy_parquet
 
@@ -44,29 +47,29 @@ class Layout:
             rows = table.reshape(len(table), -1)
             table = dict(zip(own or [f"x{j}" for j in range(rows.shape[1])], rows.T, strict=True))
         for name in also:
-            if name not in (known := names_of(table)):
+            if name not in (names := column_names(table)):
                 raise InputError(
-                    f"{called(path)} has no column {messages.shown(name)}; it has {messages.listed(known)}"
+                    f"{file_label(path)} has no column {messages.shown(name)}; it has {messages.listed(names)}"
                 )
         return table
 
-    def of_others(self, path: Path, name: str) -> Any:
+    def read_without(self, path: Path, name: str) -> Any:
         """A table, a large one in blocks, without one of its columns if it has that."""
         from densdiff.io.files import File
 
-        found = self.read(path, in_blocks=True)
-        if name not in (known := names_of(found)):
-            return found
-        if isinstance(found, File):
-            return replace(self, columns=[other for other in known if other != name]).read(path, in_blocks=True)
-        return split(found, name)[0]
+        table = self.read(path, in_blocks=True)
+        if name not in (names := column_names(table)):
+            return table
+        if isinstance(table, File):
+            return replace(self, columns=[other for other in names if other != name]).read(path, in_blocks=True)
+        return split_column(table, name)[0]
 
     def without(self, name: str) -> "Layout":
-        """The same without one column."""
+        """This layout without one of its columns."""
         return replace(self, columns=self.columns and [column for column in self.columns if column != name])
 
 
-def layout(columns: str | None, sep: str | None, decimal: str | None, no_header: bool) -> Layout:
+def parse_layout(columns: str | None, sep: str | None, decimal: str | None, no_header: bool) -> Layout:
     """Options as given; ``columns`` is a line of CSV, so that a name may hold a comma within quotes."""
     chosen = None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
     return Layout(chosen, sep, decimal, not no_header)
@@ -81,35 +84,35 @@ def cluster(address: str | None) -> Any:
     return connected(address)
 
 
-def beginning(table: Any) -> Any:
+def first_block(table: Any) -> Any:
     """The first block of a large file; a table as it is."""
     from densdiff.io.files import File
 
     return next(iter(table), {}) if isinstance(table, File) else table
 
 
-def names_of(table: Any) -> list[str]:
-    """Of its columns, if it has any."""
-    known = beginning(table)
-    return list(known) if isinstance(known, dict) else list(getattr(known, "column_names", ()))
+def column_names(table: Any) -> list[str]:
+    """The names of the columns of a table, if it has any."""
+    block = first_block(table)
+    return list(block) if isinstance(block, dict) else list(getattr(block, "column_names", ()))
 
 
-def split(table: Any, name: str) -> tuple[Any, Any]:
+def split_column(table: Any, name: str) -> tuple[Any, Any]:
     """A table without one of its columns, and that column."""
     if isinstance(table, dict):
         return {key: values for key, values in table.items() if key != name}, table[name]
     return table.drop_columns([name]), table.column(name)
 
 
-def called(path: Path) -> str:
-    """A file in a message."""
+def file_label(path: Path) -> str:
+    """What messages call a file."""
     from densdiff import messages
 
     return "standard input" if str(path) == "-" else messages.quote_name(path.name or str(path))
 
 
 @contextmanager
-def named(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) -> Iterator[None]:
+def name_inputs(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) -> Iterator[None]:
     """Let messages inside call an argument of the library by its file; errors know the file.
 
     ``others`` are arguments that are only a part of a file: how to call them, and the file.
@@ -117,7 +120,7 @@ def named(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) 
     from densdiff import messages
     from densdiff.errors import DensDiffError, marks
 
-    names = {name: called(path) for name, path in inputs.items()}
+    names = {name: file_label(path) for name, path in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
         names = {name: messages.quote_name(str(path)) for name, path in inputs.items()}
     names |= {name: text for name, (text, _) in (others or {}).items()}
@@ -132,7 +135,7 @@ def named(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) 
 
 
 def refuse_twice(*paths: Path) -> None:
-    """Standard input can be read once."""
+    """An error if more than one path is standard input, which can be read once."""
     from densdiff.errors import InputError
 
     if sum(str(path) == "-" for path in paths) > 1:
@@ -140,19 +143,19 @@ def refuse_twice(*paths: Path) -> None:
 
 
 def refuse_clock(table: Any, path: Path) -> None:
-    """Dates in a series are its clock, most likely."""
+    """An error if a series holds dates or times: most likely they are its clock."""
     from densdiff import messages
     from densdiff.errors import InputError
 
-    kinds = [str(field.type) for field in getattr(beginning(table), "schema", ())]
-    for name, kind in zip(names_of(table), kinds, strict=False):
+    kinds = [str(field.type) for field in getattr(first_block(table), "schema", ())]
+    for name, kind in zip(column_names(table), kinds, strict=False):
         if kind.startswith(("timestamp", "date", "time")):
             cure = f"give --time {messages.quote_name(name)} if it is the clock, or the other columns by --columns"
-            raise InputError(f"column {messages.shown(name)} of {called(path)} holds dates or times; {cure}")
+            raise InputError(f"column {messages.shown(name)} of {file_label(path)} holds dates or times; {cure}")
 
 
 def refuse_file(folder: Path) -> None:
-    """A file cannot take a folder's place."""
+    """An error if there is a file where a folder is needed."""
     from densdiff import messages
     from densdiff.errors import InputError
 
@@ -168,7 +171,7 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
 
     if target is None:
         return
-    if any(each.exists() and target.exists() and os.path.samefile(each, target) for each in inputs):
+    if any(path.exists() and target.exists() and os.path.samefile(path, target) for path in inputs):
         raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
     with suppress(_Enough), atomic_write(target) as aside:
         aside.touch()
@@ -179,7 +182,7 @@ class _Enough(Exception):
     pass
 
 
-def working(what: str) -> Any:
+def show_progress(what: str) -> Any:
     """A sign of life on standard error while something takes long, if that is a terminal."""
     if not (sys.stderr and sys.stderr.isatty()):
         return nullcontext()

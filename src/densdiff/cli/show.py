@@ -1,4 +1,7 @@
-"""Results on a terminal, as tables; elsewhere a result is printed as the text that it is."""
+"""Results on a terminal, as tables.
+
+Elsewhere a result is printed as the text that it is, by the commands themselves.
+"""
 
 import sys
 from collections.abc import Sequence
@@ -10,66 +13,67 @@ from rich.table import Table
 from rich.text import Text
 
 from densdiff import messages
-from densdiff.cli.failures import harmless, was_said
+from densdiff.cli.failures import harmless, was_printed
 
 _MOST = 30  # rows of a table
 
 
 def comparison(result: Any) -> None:
     """Columns, pairs and regions that differ."""
-    out = _opened(result.answer)
-    found = [
+    out = _print_answer(result.answer)
+    columns = [
         [
-            messages.quote_name(each.name),
-            f"{each.normalized:.3g}",
-            f"{each.interval[0]:.3g} to {each.interval[1]:.3g}",
-            f"{each.pvalue_adjusted:.3g}",
-            each.direction,
+            messages.quote_name(column.name),
+            f"{column.normalized:.3g}",
+            f"{column.interval[0]:.3g} to {column.interval[1]:.3g}",
+            f"{column.pvalue_adjusted:.3g}",
+            column.direction,
         ]
-        for each in result.columns
+        for column in result.columns
     ]
-    changed = [each.differs for each in result.columns]
+    changed = [column.differs for column in result.columns]
     title = f"Columns, p-values adjusted by {result.adjustment}"
-    _table(out, title, ["column", "distance", "95 % interval", "p", "what moved"], found, changed)
+    _table(out, title, ["column", "distance", "95 % interval", "p", "what moved"], columns, changed)
     regions = [
-        [each.rule, *_shares(each), f"{100 * each.interval[0]:+.1f} to {100 * each.interval[1]:+.1f}"]
-        for each in result.regions
+        [region.rule, *_shares(region), f"{100 * region.interval[0]:+.1f} to {100 * region.interval[1]:+.1f}"]
+        for region in result.regions
     ]
     _table(out, "Regions, shares of rows", ["rule", "A", "B", "points"], regions)
     pairs = [
         [
-            f"{messages.quote_name(each.first)} and {messages.quote_name(each.second)}",
-            each.measure,
-            f"{each.dependence_a:.2f}",
-            f"{each.dependence_b:.2f}",
+            f"{messages.quote_name(pair.first)} and {messages.quote_name(pair.second)}",
+            pair.measure,
+            f"{pair.dependence_a:.2f}",
+            f"{pair.dependence_b:.2f}",
         ]
-        for each in result.pairs
+        for pair in result.pairs
     ]
     _table(out, "Pairs whose dependence differs", ["columns", "measure", "A", "B"], pairs)
     missing = [
-        [messages.quote_name(each.name), *_shares(each), f"{each.pvalue_adjusted:.3g}"] for each in result.missing
+        [messages.quote_name(column.name), *_shares(column), f"{column.pvalue_adjusted:.3g}"]
+        for column in result.missing
     ]
-    _table(out, "Missing values", ["column", "A", "B", "p"], missing, [each.differs for each in result.missing])
+    _table(out, "Missing values", ["column", "A", "B", "p"], missing, [column.differs for column in result.missing])
     left = [[messages.quote_name(name), why] for name, why in result.left_out]
     _table(out, "Left out", ["column", "why"], left)
-    _closed(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
+    _print_notes(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
 
 
 def changes(result: Any) -> None:
     """Where a series changes."""
-    found = len(result.changes)
-    out = _opened(f"{found or 'No'} change{'s' * (found != 1)} in {result.n_x} samples")
+    n_changes = len(result.changes)
+    out = _print_answer(f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {result.n_x} samples")
     rows = [
         [str(at), "" if result.times is None else messages.shown(result.times[at]), f"{p:.3g}"]
         for at, p in zip(result.changes, result.pvalues, strict=True)
     ]
     _table(out, "Changes, first sample of each new regime", ["index", "time", "p"], rows)
-    _closed(out, result, f"window {result.window} samples, lag {result.lag}")
+    _print_notes(out, result, f"window {result.window} samples, lag {result.lag}")
 
 
 def balance(result: Any) -> None:
     """The share of each class."""
-    out = _opened(f"Class balance of {result.n_y} rows, from {result.n_x} labelled rows")
+    out = _print_answer(f"Class balance of {result.n_y} rows, from {result.n_x} labelled rows")
     limits = [[""]] * len(result.classes)
     if result.intervals is not None:
         limits = [[f"{low:.3f} to {high:.3f}"] for low, high in result.intervals]
@@ -82,24 +86,26 @@ def balance(result: Any) -> None:
         for label, share, between in zip(result.classes, result.priors, limits, strict=True)
     ]
     _table(out, "Shares", ["class", "share", f"{100 * result.level:g} % interval"], rows)
-    _closed(out, result, result.solver)
+    _print_notes(out, result, result.solver)
 
 
-def _opened(answer: str) -> Console:
+def _print_answer(answer: str) -> Console:
+    """Print the answer in bold, and return the terminal for what follows."""
     out = Console(file=sys.stdout, highlight=False)
     out.print(Text(harmless(answer), style="bold"))
     return out
 
 
-def _closed(out: Console, result: Any, how: str) -> None:
+def _print_notes(out: Console, result: Any, summary: str) -> None:
+    """Print the warnings that standard error does not show already, then a last line with the seed."""
     out.print()
-    for text in (text for text in result.warnings if not was_said(text)):
+    for text in (text for text in result.warnings if not was_printed(text)):
         out.print(Text(f"note: {harmless(text)}", style="dim"))
-    out.print(Text(f"{how}; seed {result.seed}", style="dim"))
+    out.print(Text(f"{summary}; seed {result.seed}", style="dim"))
 
 
-def _shares(each: Any) -> list[str]:
-    return [f"{100 * share:.3g} %" for share in (each.share_a, each.share_b)]
+def _shares(row: Any) -> list[str]:
+    return [f"{100 * share:.3g} %" for share in (row.share_a, row.share_b)]
 
 
 def _table(

@@ -1,4 +1,7 @@
-"""Rows from standard input to a monitor, one at a time, alarms out as they happen."""
+"""Rows from standard input to a monitor, one at a time, alarms out as they happen.
+
+What an alarm is lives in `series.monitor`; the reference is read in `inputs`.
+"""
 
 import csv
 import itertools
@@ -23,8 +26,8 @@ _INPUT = "standard input"
 
 
 @dataclass
-class Watch:
-    """What was seen in this run; an alarm is a rise above the threshold, however long the score stays there."""
+class WatchCounts:
+    """Counts of this run; an alarm is a rise above the threshold, however long the score stays there."""
 
     rows: int = 0
     alarms: int = 0
@@ -46,33 +49,33 @@ class Interrupts:
 
     def __enter__(self) -> "Interrupts":
         if threading.current_thread() is threading.main_thread():
-            self._usual = signal.signal(signal.SIGINT, self._heard)
+            self._usual = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._usual is not None:
             signal.signal(signal.SIGINT, self._usual)
 
-    def _heard(self, number: int, frame: FrameType | None) -> None:
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         self.pending = True
         if not self.busy:
             raise KeyboardInterrupt
 
-    def rest(self) -> None:
-        """Between two rows."""
+    def end_row(self) -> None:
+        """Let an interrupt through that came while a row was worked on."""
         self.busy = False
         if self.pending:
             raise KeyboardInterrupt
 
 
-def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Callable[[], None]) -> None:
-    """Feed a monitor, print its alarms and count into ``seen``. The state is saved however it ends."""
+def watch(monitor: Any, rows: Iterable[tuple[int, Any]], counts: WatchCounts, save: Callable[[], None]) -> None:
+    """Feed a monitor, print its alarms and count into ``counts``. The state is saved however it ends."""
     above = monitor.alarm_  # of a state that was taken up
     with Interrupts() as interrupts:
         try:
             interrupts.busy = True
             save()  # or a run that is killed early would begin anew by another seed
-            interrupts.rest()
+            interrupts.end_row()
             for line, row in rows:
                 interrupts.busy = True
                 try:
@@ -80,32 +83,32 @@ def watch(monitor: Any, rows: Iterable[tuple[int, Any]], seen: Watch, save: Call
                 except InputError as error:
                     raise error.reworded(f"line {line} of {_INPUT}: {error.marked}") from None
                 rises, above = step.alarm and not above, step.alarm
-                seen.rows, seen.alarms, seen.above = seen.rows + 1, seen.alarms + rises, seen.above + above
+                counts.rows, counts.alarms, counts.above = counts.rows + 1, counts.alarms + rises, counts.above + above
                 if rises:
                     fields = ("index", "score", "threshold", "strength")
                     if not emit(json.dumps({name: getattr(step, name) for name in fields})):
                         return  # nobody hears them
-                if rises or seen.rows % _EVERY == 0:
+                if rises or counts.rows % _EVERY == 0:
                     save()
-                interrupts.rest()
+                interrupts.end_row()
         finally:
             interrupts.busy = True
             save()
 
 
-def rows_of(stream: BinaryIO, names: Sequence[str], how: Layout) -> Iterator[tuple[int, Any]]:
+def read_rows(stream: BinaryIO, names: Sequence[str], layout: Layout) -> Iterator[tuple[int, Any]]:
     """Line number and row of each row of CSV or JSON Lines, as soon as its line is there."""
     lines = _lines(stream)
     first = next(((number, text) for number, text in lines if text.strip()), None)
     if first is None:
         return
     lines = itertools.chain([first], lines)
-    yield from _objects(lines, names) if first[1].lstrip().startswith("{") else _records(lines, first, names, how)
+    yield from _objects(lines, names) if first[1].lstrip().startswith("{") else _records(lines, first, names, layout)
 
 
-def _say_extra(given: Iterable[str], names: Sequence[str]) -> None:
-    """Columns that the reference does not have are left out, once said."""
-    if extra := [name for name in given if name not in names]:
+def _note_extra_columns(columns: Iterable[str], names: Sequence[str]) -> None:
+    """Note which columns are left out because the reference does not have them."""
+    if extra := [name for name in columns if name not in names]:
         remark(f"note: left out, because the reference does not have them: {messages.listed(extra)}")
 
 
@@ -131,29 +134,30 @@ def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator
         if not text.strip():
             continue
         try:
-            row = json.loads(text, object_pairs_hook=_once)
+            row = json.loads(text, object_pairs_hook=_refuse_repeated_keys)
         except InputError as error:
             raise error.reworded(f"line {number} of {_INPUT} {error.marked}") from None
         except (ValueError, RecursionError):
             raise InputError(f"line {number} of {_INPUT} is not valid JSON; one object a line is needed") from None
         if not isinstance(row, dict):
             raise InputError(f"line {number} of {_INPUT} is not a JSON object; one object a line is needed")
-        _say_extra([name for name in row if name not in known], names)
+        _note_extra_columns([name for name in row if name not in known], names)
         known |= row.keys()
         yield number, row
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) < len(pairs):
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The entries of a JSON object; an error if two have one name."""
+    if len(entries := dict(pairs)) < len(pairs):
         twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
         raise InputError(f"has more than one value named {messages.listed(twice)}")
-    return found
+    return entries
 
 
 def _records(
-    lines: Iterator[tuple[int, str]], first: tuple[int, str], names: Sequence[str], how: Layout
+    lines: Iterator[tuple[int, str]], first: tuple[int, str], names: Sequence[str], layout: Layout
 ) -> Iterator[tuple[int, Any]]:
-    sep = how.sep.replace(r"\t", "\t") if how.sep else _separator(first[1], names, how.header)
+    sep = layout.sep.replace(r"\t", "\t") if layout.sep else _separator(first[1], names, layout.header)
     last = first[0] - 1
 
     def texts() -> Iterator[str]:
@@ -164,7 +168,7 @@ def _records(
     reader = csv.reader(texts(), delimiter=sep, strict=True)
     places: list[int] = list(range(len(names)))
     width, start, blank = len(names), first[0], 0
-    header = how.header
+    header = layout.header
     try:
         for fields in reader:
             line, start = start, last + 1
@@ -182,7 +186,7 @@ def _records(
                 raise InputError(f"line {line} of {_INPUT} has {many}")
             yield (
                 line,
-                [_number(fields[j], name, line, how.decimal) for j, name in zip(places, names, strict=True)],
+                [_number(fields[j], name, line, layout.decimal) for j, name in zip(places, names, strict=True)],
             )
     except csv.Error as error:
         raise InputError(f"line {start} of {_INPUT} cannot be read: {error}") from None
@@ -207,7 +211,7 @@ def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
         raise InputError(f"line {line} of {_INPUT} lacks column {messages.listed(lacking)}; {has}")
     if twice := [name for name in names if fields.count(name) > 1]:
         raise InputError(f"line {line} of {_INPUT} has more than one column named {messages.listed(twice)}")
-    _say_extra(fields, names)
+    _note_extra_columns(fields, names)
     return [fields.index(name) for name in names]
 
 
@@ -227,8 +231,14 @@ def _number(field: str, name: str, line: int, decimal: str | None) -> float:
         raise InputError(f"{where}: {messages.shown(field)} is not a number{hint}") from None
 
 
-def start(
-    reference: Path, how: Layout, state: Path | None, *, window: int | None, run_length: float | None, seed: int | None
+def start_monitor(
+    reference: Path,
+    layout: Layout,
+    state: Path | None,
+    *,
+    window: int | None,
+    run_length: float | None,
+    seed: int | None,
 ) -> Any:
     """A monitor of the reference, or the saved one; options that were given must be those it was started with."""
     from densdiff import ChangeMonitor
@@ -237,23 +247,23 @@ def start(
         if str(reference) == "-":
             raise InputError("standard input, '-', holds the rows to watch; give a file for the reference")
         return ChangeMonitor(
-            how.read(reference),
+            layout.read(reference),
             window=50 if window is None else window,
             run_length=1000 if run_length is None else run_length,
             random_state=seed,
         )
-    found = ChangeMonitor.load(state)
-    given = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": how.columns}
-    known = {
-        "--window": found.window,
-        "--run-length": found.run_length,
-        "--seed": found.seed_,
-        "--columns": list(found.names_),
+    monitor = ChangeMonitor.load(state)
+    chosen = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": layout.columns}
+    saved = {
+        "--window": monitor.window,
+        "--run-length": monitor.run_length,
+        "--seed": monitor.seed_,
+        "--columns": list(monitor.names_),
     }
-    for option, value in given.items():
-        if value is not None and value != known[option]:
-            was = messages.listed(found.names_) if option == "--columns" else f"{known[option]:g}"
+    for option, value in chosen.items():
+        if value is not None and value != saved[option]:
+            was = messages.listed(monitor.names_) if option == "--columns" else f"{saved[option]:g}"
             cure = "leave it out, or give another --state to begin anew"
             raise InputError(f"{option} is not that of the state {messages.shown(state.name)}, {was}; {cure}")
-    remark(f"note: resumed at row {found.n_seen_} from {messages.shown(state.name)}, which holds its own reference")
-    return found
+    remark(f"note: resumed at row {monitor.n_seen_} from {messages.shown(state.name)}, which holds its own reference")
+    return monitor

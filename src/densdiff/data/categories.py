@@ -35,7 +35,7 @@ def nullable_booleans(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.float64]:
-    """The number of each value's level, NaN where it is missing or no level of these."""
+    """The number of each value's level, NaN where it is missing or not among ``levels``."""
     code_of_level = {level: float(k) for k, level in enumerate(levels)}
     objects = values.tolist()
     code_of_value = {

@@ -71,7 +71,7 @@ class MatchedSources:
         return replace(self, readings=(x, y), summaries=(summary_x, summary_y), caches=(cache_x, cache_y))
 
     def samples(self, columns: Columns, prefetch: Prefetch) -> tuple[Sample, Sample]:
-        """Both as rows of numbers, and codes of the levels of these columns."""
+        """Both sources as rows of numbers, with codes for the levels of columns of categories."""
         chosen = self.only(columns.places)
         x, y = (
             sample_of(

@@ -89,7 +89,7 @@ def _complete_rows(reader: Reading, block: Any, start: int) -> Table:
 
 
 def _fill_values(matched: MatchedSources) -> dict[str, FloatArray | str]:
-    """For each column that lacks values: sorted ones of its own to fill it with, or the kind of its words."""
+    """By the name of each column that lacks values: its known numbers, sorted, to fill it with, or its kind."""
     fills: dict[str, FloatArray | str] = {}
     numbers: list[int] = []
     summaries = (summary.columns for summary in matched.summaries)

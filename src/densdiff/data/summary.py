@@ -30,7 +30,7 @@ class First:
     row: int = -1
 
     def or_later(self, other: "First") -> "First":
-        """The first of these rows and of the ones after them."""
+        """This first value, or the other if this stretch of rows has none."""
         return self if self.row >= 0 else other
 
 

@@ -148,7 +148,7 @@ def open_file(
     >>> import numpy as np
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     np.save(Path(folder, "A.npy"), np.zeros((400_000, 4)))
-    ...     file = opened(Path(folder, "A.npy"))
+    ...     file = open_file(Path(folder, "A.npy"))
     ...     file.rows, file.names, [len(block) for block in file]
     (400000, None, [262144, 137856])
     """

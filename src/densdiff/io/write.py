@@ -23,7 +23,7 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with written(Path(folder, "note.txt")) as aside:
+    ...     with atomic_write(Path(folder, "note.txt")) as aside:
     ...         _ = aside.write_text("all or nothing")
     ...     [file.name for file in Path(folder).iterdir()]
     ['note.txt']

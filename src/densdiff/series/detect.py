@@ -280,7 +280,7 @@ class _Search:
         is_constant = len(rows) > 1 and not (rows.max(axis=0) > rows.min(axis=0)).any()
         if len(rows) < 2 * plan.window + plan.lag or is_constant:
             few = f"{len(rows)} samples are too few for windows of {plan.window}"
-            self.notes.append(f"no change can be found: {'the series is is_constant' if is_constant else few}")
+            self.notes.append(f"no change can be found: {'the series is constant' if is_constant else few}")
             if not is_constant:
                 messages.warn(self.notes[-1])
             return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)

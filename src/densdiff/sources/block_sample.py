@@ -57,7 +57,7 @@ class RowCache:
     entries: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
 
     def lacking(self, index: IntArray) -> IntArray:
-        """Those of sorted numbers whose rows are not here."""
+        """Which of sorted numbers name rows that are not stored."""
         numbers = self.entries[0]
         if not len(numbers):
             return index
