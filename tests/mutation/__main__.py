@@ -31,33 +31,22 @@ from tests.mutation.mutants import mutants
 
 PRELOADED = (scipy, sklearn)  # for each child to find
 CORE = Path(__file__).parents[2] / "src" / "densdiff" / "core"
-_REGIONS = ["test_regions.py", "--deselect=tests/test_regions.py::test_difference_is_found_among_many_columns"]
-TESTS = {  # the quickest that cover a module
-    "ridge": ["test_ridge.py", "test_golden.py"],
-    "selection": ["test_selection.py"],
-    "scaling": ["test_scaling.py"],
-    "kernel": [
-        "test_kernel.py",
-        "test_blocks.py",
-        "test_mixed.py::test_factors_are_products_and_sums_over_levels",
-        "test_mixed.py::test_embedded_rows_are_apart_as_the_kernel_says",
-    ],
-    "resample": ["test_resample.py"],
-    "simplex": ["test_simplex.py"],
-    "spectral": ["test_spectral.py"],
-    "grid": ["test_grid.py", "test_spectral.py"],
-    "pairs": ["test_pairs.py"],
-    "uncertainty": ["test_uncertainty.py"],
-    "least_squares": ["test_least_squares.py"],
-    "kliep": ["test_kliep.py"],
-    "metric": ["test_metric.py"],
-    "changes": ["test_series.py", "test_changes.py"],
-    "stream": ["test_stream.py"],
-    "dependence": ["test_dependence.py"],
-    "rules": _REGIONS,
-    "regions": _REGIONS,
-    "rule_search": _REGIONS,
-    "threads": ["test_threads.py"],
+MODULES = sorted(path.stem for path in CORE.glob("[!_]*.py"))
+FOLDER = Path(__file__).parents[1]
+MANY_COLUMNS = "core/test_regions.py::test_difference_is_found_among_many_columns"
+BESIDE = {  # tests that a module has beside those in the file of its name
+    "class_scores": ["estimators/test_least_squares.py"],
+    "density_ratio": ["estimators/test_kliep.py"],
+    "fourier": ["solvers/test_spectral.py"],
+    "grid": ["core/test_fourier.py", "solvers/test_spectral.py"],
+    "kernel": ["engines/test_kernel_sums.py"],
+    "noise": ["solvers/test_uncertainty.py"],
+    "radial": ["solvers/test_pairs.py"],
+    "ridge": ["golden/test_golden.py"],
+    "regions": ["core/test_rules.py"],
+    "rule_search": ["core/test_regions.py"],
+    "rules": ["core/test_regions.py"],
+    "sliding_window": ["series/test_stream.py"],
 }
 SECONDS = 120  # of processor time for one mutant
 SURVIVED, NOTICED = 0, 1
@@ -76,6 +65,12 @@ class Changed(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.tree, str(self.path), "exec"), module.__dict__)
 
 
+def tests_of(module):
+    """The quickest that cover a module of core, as paths."""
+    own = [f"core/test_{module}.py"] if (FOLDER / "core" / f"test_{module}.py").exists() else []
+    return [str(FOLDER / name) for name in own + BESIDE.get(module, [])]
+
+
 def outcome(module, tree):
     """What the tests say of a mutant; None for the module as it is."""
     child = os.fork()
@@ -90,21 +85,21 @@ def outcome(module, tree):
         os.dup2(nowhere, 2)
         if tree is not None:
             sys.meta_path.insert(0, Changed(f"densdiff.core.{module}", CORE / f"{module}.py", tree))
-        files = [name if name.startswith("-") else f"tests/{name}" for name in TESTS[module]]
-        code = pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", *files])
+        slow = f"--deselect=tests/{MANY_COLUMNS}"
+        code = pytest.main(["-x", "-q", "-n", "0", "-p", "no:cacheprovider", slow, *tests_of(module)])
     finally:
         os._exit(SURVIVED if code == 0 else NOTICED)
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m tests.mutation", description=__doc__)
-    parser.add_argument("modules", nargs="*", metavar="module", help=f"of {', '.join(TESTS)}; all by default")
+    parser.add_argument("modules", nargs="*", metavar="module", help=f"of {', '.join(MODULES)}; all by default")
     parser.add_argument("--most", type=int, default=30, help="mutants of each module; 0 for all")
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
     assert not any(name.split(".")[0] == "densdiff" for name in sys.modules)  # or a child would have it unchanged
     total = survived = 0
-    for module in given.modules or TESTS:
+    for module in given.modules or MODULES:
         start = time.monotonic()
         known = mutants((CORE / f"{module}.py").read_text(encoding="utf-8"))
         random = np.random.default_rng([given.seed, *module.encode()])

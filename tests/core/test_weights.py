@@ -1,0 +1,37 @@
+"""Weights of rows: one broadcast number stands for an array of equal ones, in every sum and every part."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densdiff.core import weights
+from densdiff.core.selection import assign_groups
+
+N = 17
+RAW = np.random.default_rng(0).random(N) + 0.1
+WEIGHTS = {"one number": np.broadcast_to(1 / N, N), "equal": np.full(N, 1 / N), "unequal": RAW / RAW.sum()}
+each_kind = pytest.mark.parametrize("omega", WEIGHTS.values(), ids=WEIGHTS)
+
+
+@each_kind
+@given(start=st.integers(0, N), count=st.integers(0, N))
+def test_weights_that_were_sent_are_those_of_the_rows(omega, start, count):
+    count = min(count, N - start)
+    found = weights.weights_at(weights.sent_weights(omega), start, count)
+    np.testing.assert_array_equal(found, np.array(omega)[start : start + count])
+
+
+def test_one_number_is_sent_as_one():
+    assert weights.sent_weights(WEIGHTS["one number"]) == 1 / N
+    assert weights.sent_weights(WEIGHTS["equal"]) is WEIGHTS["equal"]
+
+
+@each_kind
+def test_sums_are_those_of_loops(omega):
+    groups = assign_groups(3, N, 4)
+    mass = np.zeros(4)
+    for group, weight in zip(groups.all(), omega, strict=True):
+        mass[group] += weight
+    np.testing.assert_allclose(weights.mass_of(groups, omega), mass, rtol=1e-14)
+    assert weights.sum_of_squares(omega) == pytest.approx(sum(weight**2 for weight in omega), rel=1e-14)
