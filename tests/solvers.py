@@ -3,7 +3,7 @@
 import pytest
 
 SOLVERS = ("centers", "spectral", "pairs", "auto")
-EXACT = ("spectral", "pairs")  # the RKHS estimator of DESIGN 1.3
+EXACT = ("spectral", "pairs")  # the RKHS estimator of E11
 each_solver = pytest.mark.parametrize("solver", SOLVERS)
 
 

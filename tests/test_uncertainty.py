@@ -194,7 +194,7 @@ def center_curve(points, rows, centers, sigma, lam):
 
 
 def plain_f_variance(points, x, y, centers, sigma, lam):
-    """E10 as the design writes it."""
+    """E10 as docs/math writes it."""
     A = np.linalg.inv(oracle.gram(centers, sigma) + lam * np.eye(len(centers)))
     S = sum(np.cov(oracle.psi(rows, centers, sigma).T) / len(rows) for rows in (x, y))
     return [psi @ A @ S @ A @ psi / oracle.volume(sigma, x.shape[1]) ** 2 for psi in oracle.psi(points, centers, sigma)]
