@@ -1,1 +1,1 @@
-"""Measurements behind the claims of the README: accuracy against the theoretical limit, speed as ratios, memory."""
+"""Measurements behind docs/benchmarks.md: accuracy against the theoretical limit, speed as ratios, memory."""

@@ -139,11 +139,9 @@ def section(found, figures):
 
 
 def traced():
-    """The claims of the README and the command that shows each."""
-    rows = [
-        (claim, f"`make {'calibrate' if what == 'calibrate' else 'bench'} ARGS={name}`") for claim, what, name in CLAIMS
-    ]
-    return "## The claims of the README\n\n" + table(("claim", "shown by"), rows)
+    """The rows of docs/benchmarks.md and the command that shows each."""
+    rows = [(label, f"`make {target} ARGS={name}`") for label, (target, name, *_) in CLAIMS.items()]
+    return "## The figures of docs/benchmarks.md\n\n" + table(("row", "shown by"), rows)
 
 
 def write(folder, names, found=None):

@@ -1,4 +1,4 @@
-"""Rejection rates on the paper's outlier pair (DESIGN 1.10): LSDD beside KLIEP as outliers move out or become more.
+"""Rejection rates on the paper's outlier pair: LSDD beside KLIEP as outliers move out or become more.
 
 p is a standard normal with a share eta of narrow outliers at mu, q a standard normal, n = m = 100, level 5 %. An L2
 distance is bounded by what the outliers weigh; a divergence grows with how far out they lie.

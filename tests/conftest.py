@@ -15,7 +15,7 @@ settings.load_profile("densdiff")
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "hostile(row): what must happen for a row of HOSTILE_INPUTS")
+    config.addinivalue_line("markers", "hostile(row): what must happen for a numbered row of the hostile inputs")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -25,7 +25,7 @@ def volume(sigma, d):
 
 
 def fold_scores(x, y, centers, sigma, lam, folds_x, folds_y, curve=(1.0, -1.0)):
-    """Hold-out score of each fold label (DESIGN 1.4); folds may differ in size between the samples.
+    """Hold-out score of each fold label (docs/math, The score); folds may differ in size between the samples.
 
     ``curve`` are the factors of p and q: (1, -1) is the difference, (1, 0) and (0, 1) are the densities of E9.
     """
@@ -43,7 +43,7 @@ def fold_scores(x, y, centers, sigma, lam, folds_x, folds_y, curve=(1.0, -1.0)):
 
 
 def estimates(x, y, centers, sigma, lam, curve=(1.0, -1.0)):
-    """theta and E4 to E7 as the design writes them, without any of its algebra."""
+    """theta and E4 to E7 as docs/math writes them, without any of its algebra."""
     s, b = volume(sigma, x.shape[1]), len(centers)
     H = s * gram(centers, sigma)
     psi_x, psi_y = psi(x, centers, sigma), psi(y, centers, sigma)
@@ -71,7 +71,7 @@ def fold_labels(members, groups):
 
 
 def standardized(x, y):
-    """Both samples by pooled mean and deviation (DESIGN 1.5), and the deviations."""
+    """Both samples by pooled mean and deviation (docs/math, Units), and the deviations."""
     pooled = np.concatenate([x, y])
     mean, deviation = pooled.mean(axis=0), pooled.std(axis=0)
     return (x - mean) / deviation, (y - mean) / deviation, deviation
@@ -88,7 +88,7 @@ def score_table(x, y, centers, models, labels, curve=(1.0, -1.0)):
 
 
 def averaged_debiased(x, y, centers, models, table, folds, curve=(1.0, -1.0)):
-    """E7 averaged with weights exp(-(CV - min) / (.25 se)), those below 1e-3 left out (DESIGN 1.2)."""
+    """E7 averaged with weights exp(-(CV - min) / (.25 se)), those below 1e-3 left out (docs/math, The average)."""
     mean = table.mean(axis=1)
     best = int(np.argmin(mean))
     error = table[best].std(ddof=1) / np.sqrt(folds)

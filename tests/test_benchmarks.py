@@ -1,7 +1,8 @@
-"""No benchmark is run here: that they can be, what is kept of what they find, and that the README rests on them."""
+"""No benchmark is run here: they can be run, what they find is kept, and docs/benchmarks.md says what they found."""
 
 import importlib
 import inspect
+import itertools
 import json
 import re
 from pathlib import Path
@@ -9,12 +10,14 @@ from pathlib import Path
 import matplotlib
 import pytest
 
-from benchmarks import measure, results
+from benchmarks import claims, measure, results
 from benchmarks.__main__ import NAMES
 from benchmarks.claims import CLAIMS
 from tests.calibration.__main__ import NAMES as STUDIES
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+PAGE, CALIBRATION = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "calibration.md"
+RESULTS, FIGURES = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "figures"
 
 
 @pytest.fixture
@@ -95,16 +98,94 @@ def test_a_part_run_again_replaces_itself_and_keeps_the_others(page, tmp_path, c
     assert json.loads((tmp_path / "results" / "speed.json").read_text())["text"] == "printed again"
 
 
-@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim[0][:40])
-def test_every_claim_traced_is_in_the_readme_and_its_command_exists(claim):
-    words, target, name = claim
-    assert words in " ".join(README.read_text(encoding="utf-8").split())
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]\d+)?")
+
+
+def rows_of(text):
+    """The rows of all tables of a page but their heads, as cells."""
+    lines = text.splitlines()
+    below = [row for row, rule in itertools.pairwise(lines) if re.fullmatch(r"\|(---\|)+", rule)]
+    rows = [line for line in lines if line.startswith("|") and line not in below and not line.startswith("|---")]
+    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
+
+
+def only(candidates, source):
+    assert len(candidates) == 1, f"{source} is {len(candidates)} of the results"
+    return candidates[0]
+
+
+def in_results(source, stored):
+    """What `make bench` has found, in its own unit."""
+    if isinstance(source, claims.Growth):
+        fits = [curve for curve in stored["curves"] if (curve["figure"], curve["axis"]) == ("fit", "n")]
+        return only([curve["time_exponent"] for curve in fits if curve["method"] == source.method], source)
+    if isinstance(source, claims.Printed):
+        parts = [part for part in stored["text"].strip().split("\n\n") if part.strip().startswith(source.paragraph)]
+        lines = [line for part in parts for line in part.splitlines() if line.startswith(source.line)]
+        return float(NUMBER.findall(only(lines, source).removeprefix(source.line))[source.place])
+    rows = [row for row in stored["rows"] if bool(row["title"]) == bool(source.title)]
+    rows = [row for row in rows if row["title"].startswith(source.title)]
+    rows = [row for row in rows if row.get("peer", "").startswith(source.peer) and row["unit"].startswith(source.unit)]
+    same = [row for row in rows if row["what"] == source.what]
+    return only(same or [row for row in rows if row["what"].startswith(source.what)], source)[source.value]
+
+
+def in_calibration(source, name):
+    """The ends of a column of `make calibrate`."""
+    part = CALIBRATION.read_text(encoding="utf-8").split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
+    lines = [line for line in part.splitlines() if line.startswith("|")]
+    place = [cell.strip() for cell in lines[0].split("|")].index(source.column)
+    lines = [line for line in lines[2:] if all(word in line for word in source.words)]
+    values = [float(NUMBER.search(line.split("|")[place])[0]) for line in lines]
+    return min(values), max(values)
+
+
+def rounded(text, value):
+    """Whether the number written is the value to as many digits as are written."""
+    places = len(text.partition(".")[2])
+    return abs(float(text.replace(",", "")) - value) <= 0.501 * 10.0**-places
+
+
+def agrees(cell, source, target, name):
+    numbers = NUMBER.findall(cell)
+    if target == "calibrate":
+        return len(numbers) == 2 and all(map(rounded, numbers, in_calibration(source, name)))
+    stored = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    scale = 1000 if cell.endswith(" ms") else 100 if cell.endswith(" %") else 1
+    return len(numbers) == 1 and rounded(numbers[0], scale * in_results(source, stored))
+
+
+@pytest.mark.parametrize("label", CLAIMS)
+def test_the_figures_of_a_row_are_what_its_command_last_found(label):
+    target, name, *sources = CLAIMS[label]
     assert name in {"bench": NAMES, "calibrate": STUDIES}[target]
+    cells = only([row[1:] for row in rows_of(PAGE.read_text(encoding="utf-8")) if row[0] == label], label)
+    figures = [cell for cell in cells if re.search(r"\d", cell)]
+    assert len(figures) == len(sources)
+    wrong = [(f, s) for f, s in zip(figures, sources, strict=True) if not agrees(f, s, target, name)]
+    assert wrong == []
 
 
-def test_every_figure_of_the_readme_is_traced_to_a_command():
-    section = README.read_text(encoding="utf-8").split("\n## Accuracy and speed\n")[1].split("\n## ")[0]
-    parts = [" ".join(part.split()) for part in re.split(r"\n\n|\n(?=\|)", section)]
-    claims = [words for words, _, _ in CLAIMS]
-    untraced = [part for part in parts if re.search(r"\d", part) and not any(words in part for words in claims)]
-    assert untraced == []
+def test_every_row_with_figures_has_a_command():
+    rows = rows_of(PAGE.read_text(encoding="utf-8"))
+    assert [row[0] for row in rows if row[0] not in CLAIMS] == []
+
+
+def test_a_figure_that_is_off_in_its_last_digit_is_noticed():
+    source = claims.Row(claims.FIT, "n = m = 200, d = 1, centers, 99 models")
+    assert agrees("34 ms", source, "bench", "speed")
+    assert not agrees("35 ms", source, "bench", "speed")
+    assert not agrees("34 s", source, "bench", "speed")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_of_results_is_made_of_what_is_stored(name):
+    path = RESULTS / f"{name}.json"
+    if path.exists():  # a benchmark that has not been run in full has nothing to show
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        figures = [FIGURES / f"{name}_{figure}.png" for figure in dict.fromkeys(c["figure"] for c in stored["curves"])]
+        assert results.section(stored, figures) in (RESULTS.parent / "results.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_results_names_the_command_of_every_row():
+    assert results.traced() in (RESULTS.parent / "results.md").read_text(encoding="utf-8")

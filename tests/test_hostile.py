@@ -1,4 +1,4 @@
-"""Rows of HOSTILE_INPUTS at every entrance that they concern, as one table; ``pytest -k hostile_17`` finds row 17.
+"""Numbered hostile inputs at every entrance that they concern, as one table; ``pytest -k hostile_17`` finds row 17.
 
 A row is two tables of columns and what must be seen: a refusal, a note, or numbers. More tests of single rows are
 beside what they test, named row_17 or hostile_17 or marked ``hostile(17)``; test_faults.py has rows 31, 38 and 41.

@@ -61,7 +61,7 @@ def test_a_pvalue_that_forgets_the_data_is_caught():
 
 
 def most_alarms(cell, runs):
-    """Of DESIGN 1.8."""
+    """Of runs without change that still keep the promise of docs/calibration."""
     return most(runs, min(cell.most(changes.window_of(cell)), 2.0) * changes.ALPHA)
 
 
@@ -89,7 +89,7 @@ def uncentered(*arguments):
 
 
 def test_uncentered_distances_are_caught(draw, monkeypatch):
-    """|x|^2 + |y|^2 - 2xy of raw rows is rounding at an offset of 1e8; HOSTILE_INPUTS asks for 1e-6."""
+    """|x|^2 + |y|^2 - 2xy of raw rows is rounding at an offset of 1e8, where 1e-6 is asked for."""
     x, y = draw(0, d=5)
 
     def change():

@@ -37,7 +37,7 @@ def test_shares_are_near_the_truth_and_sum_to_one(model, shares):
     assert found.priors.shape == (len(shares),)
     assert found.priors.min() >= 0
     assert found.priors.sum() == pytest.approx(1, abs=1e-12)
-    # E6 with a narrow kernel shrinks towards equal shares (DESIGN 1.7); the learned kernel must do better
+    # E6 with a narrow kernel shrinks towards equal shares; the learned kernel must do better
     np.testing.assert_allclose(found.priors, shares, atol=0.05 if model is None else 0.25)
     np.testing.assert_array_equal(balance.predict(new), found.priors)
     if found.intervals is not None:

@@ -97,7 +97,7 @@ def covered(cell, runs, way=right_way, first=0):
 
 
 RUNS = 2000  # three standard errors are 1.5 points at 95 %
-TARGET = (0.92, 0.98)  # DESIGN 5; at shares of 0 and 1 only the lower end
+TARGET = (0.92, 0.98)  # asked of intervals; at shares of 0 and 1 only the lower end
 SHARES = (0.0, 0.05, 0.5, 0.95, 1.0)
 INTRO = """## Intervals of the class balance
 

@@ -38,7 +38,7 @@ class Cell:
         return f"{self.shape}, T = {self.length}, window {self.window}"
 
     def most(self, window: int) -> float:
-        """The promise of DESIGN 1.8, as a multiple of alpha; inf where there is none."""
+        """The promise in INTRO, as a multiple of alpha; inf where there is none."""
         if 0 < 2 * window < self.period:
             return np.inf  # a season so slow that its rise is a change for that window
         if self.phi <= 0.3 and not self.period:
@@ -113,7 +113,7 @@ INTRO = """## False alarms of change detection
 
 Share of series without change in which `detect_changes` reports anything, at alpha = 5 % and 1 %. Series have unit
 variance; t3 has shocks of three degrees of freedom; a sine has unit variance itself; a trend climbs evenly from end to
-end. Promised (DESIGN 1.8): at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
+end. Promised: at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
 where T (1 - phi) >= 100 and window (1 - phi) >= 5; nothing for shorter series or for seasons longer than two windows,
 whose figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
 above alpha + 3 standard errors where that is promised, is marked with !. Beside it the share of series in which a

@@ -276,7 +276,7 @@ def intervals_of(cell, run, together=True):
 # -- the tables ------------------------------------------------------------------------------------------------------
 
 RUNS = 1200
-TARGET = (0.92, 0.98)  # DESIGN 5; at distance 0 only the lower end
+TARGET = (0.92, 0.98)  # asked of intervals; at distance 0 only the lower end
 RARELY = 4  # in every fourth run the wrong regions and the interval of all columns, which cost most
 SIZE_INTRO = """## False findings of compare
 

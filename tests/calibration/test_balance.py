@@ -11,7 +11,7 @@ CHANCE = 1e-3
 
 
 def most_missed(runs):
-    """More misses than this come about once in a thousand tables if intervals cover as DESIGN 5 asks, 92 %."""
+    """More misses than this come about once in a thousand tables if intervals cover 92 %, as is asked of them."""
     return int(binom.isf(CHANCE, runs, 1 - TARGET[0]))
 
 

@@ -12,7 +12,7 @@ CHANCE = 1e-3
 
 
 def most(cell, runs):
-    """More alarms than this come about once in a thousand tables if DESIGN 1.8 is kept."""
+    """More alarms than this come about once in a thousand tables if the promise of docs/calibration is kept."""
     return int(binom.isf(CHANCE, runs, min(cell.most(window_of(cell)), 2.0) * ALPHA))
 
 

@@ -1,4 +1,4 @@
-"""Hostile inputs through the command: exit code, and the one line a user sees; row numbers as in HOSTILE_INPUTS."""
+"""Hostile inputs through the command: exit code, and the one line a user sees; row numbers as in test_hostile.py."""
 
 import errno
 import io

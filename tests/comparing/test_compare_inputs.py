@@ -1,4 +1,4 @@
-"""compare on tables and files that nobody should have written; row numbers as in HOSTILE_INPUTS."""
+"""compare on tables and files that nobody should have written; row numbers as in test_hostile.py."""
 
 import datetime
 import io

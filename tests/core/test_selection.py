@@ -98,7 +98,7 @@ def test_model_weights_follow_the_measured_rule():
     scores = np.array([[-1.0, -1.2, -0.8], [-0.99, -1.19, -0.79], [4.0, 5.0, 6.0]])
     weights = selection.model_weights(scores, 0, 3)
     error = np.std(scores[0], ddof=1) / np.sqrt(3)
-    raw = np.array([1.0, np.exp(-0.01 / (0.25 * error)), 0.0])  # DESIGN 1.2; the last is negligible
+    raw = np.array([1.0, np.exp(-0.01 / (0.25 * error)), 0.0])  # docs/math, The average; the last is negligible
     np.testing.assert_allclose(weights, raw / raw.sum(), rtol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""What a user sees for input that is refused, repaired or noted; row numbers as in HOSTILE_INPUTS."""
+"""What a user sees for input that is refused, repaired or noted; row numbers as in test_hostile.py."""
 
 import datetime
 import math

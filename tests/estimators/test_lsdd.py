@@ -372,7 +372,7 @@ def test_every_learned_attribute_of_the_contract_is_there(draw, solver):
 
 
 def test_debiased_distance_is_right_on_average_for_the_papers_gaussians():
-    # 4 standard errors of a mean of 20, at the efficiency bound 0.133 of issue and DESIGN 1.2 (mu between .4 and .6)
+    # 4 standard errors of a mean of 20, at the efficiency bound of docs/math: 0.133 for mu between .4 and .6
     pairs = [dd.datasets.gaussian_shift(0.5, n=200, random_state=seed) for seed in range(20)]
     found = [dd.l2_distance(pair.x, pair.y, random_state=0).squared for pair in pairs]
     assert np.mean(found) == pytest.approx(2 * (1 - np.exp(-np.pi / 4)), abs=4 * 0.133 / np.sqrt(20))

@@ -22,7 +22,7 @@ WORDS = dict.fromkeys(
         "check_fit2d_predict1d",
     ],
     "refused, in words other than scikit-learn's",
-) | {"check_fit1d": "one-dimensional data is one column (DESIGN 2)"}
+) | {"check_fit1d": "one-dimensional data is one column"}
 CHECKED = {
     "LeastSquaresClassifier": (
         dd.LeastSquaresClassifier(sigma=[1.0, 2.0], lam=[0.1, 1.0], random_state=0),

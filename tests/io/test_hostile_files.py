@@ -1,4 +1,4 @@
-"""Files that nobody should have written, and the one line a user sees; row numbers as in HOSTILE_INPUTS."""
+"""Files that nobody should have written, and the one line a user sees; row numbers as in test_hostile.py."""
 
 import gzip
 import io

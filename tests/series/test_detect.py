@@ -480,7 +480,7 @@ def test_a_frozen_result_stays_as_it_is():
 def test_dependence_that_was_assumed_is_told():
     assert 0.5 <= detect_changes(noise(0, 200), random_state=0).dependence < 1
     wide = detect_changes(noise(0, 2000), window=100, random_state=0)
-    assert wide.dependence >= 0.9  # the promise of DESIGN 1.8 reaches that far
+    assert wide.dependence >= 0.9  # the promise of docs/calibration reaches that far
 
 
 @pytest.mark.hostile(18)

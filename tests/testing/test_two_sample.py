@@ -227,7 +227,7 @@ def test_tail_falls_from_one_and_ignores_weights_of_zero():
 
 
 def test_limit_has_the_mean_of_all_relabellings():
-    """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1 (DESIGN 1.6)."""
+    """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1 (docs/math, The limit)."""
     random = np.random.default_rng(4)
     rows, models = random.normal(size=(8, 2)), [(0.5, 0.1), (1.5, 0.01)]
     labels = resample.every_relabelling(first_n(3, 5), None)
@@ -265,7 +265,7 @@ def plain_overlap(rows, sigma):
 
 
 def plain_centers(rows, centers, sigma, lam):
-    """psi'M psi with M = A + lam s A^2, A = (H + lam s I)^-1, as the design writes it."""
+    """psi'M psi with M = A + lam s A^2, A = (H + lam s I)^-1, written out."""
     s = oracle.volume(sigma, rows.shape[1])
     A = np.linalg.inv(s * oracle.gram(centers, sigma) + lam * s * np.eye(len(centers)))
     psi = oracle.psi(rows, centers, sigma)

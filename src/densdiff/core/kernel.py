@@ -135,7 +135,7 @@ class Categories:
     """Columns of codes, the last ones of the rows, with a kernel of 1 on equal levels and r on different ones.
 
     Times a Gaussian of the numeric columns it keeps H in closed form: integrals over categories are sums over levels
-    (DESIGN 1.5).
+    (docs/math, Categories).
     """
 
     levels: npt.NDArray[np.intp]  # (c,) K, pooled levels of each column

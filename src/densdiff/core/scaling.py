@@ -61,7 +61,7 @@ def pooled_scaling(
     standardize: bool,
     codes: npt.NDArray[np.bool_] | None = None,
 ) -> tuple[Scaling, FloatArray, FloatArray]:
-    """Scaling by the pooled mean and deviation (ddof 0), blind to the labels (DESIGN 1.5), and both samples scaled.
+    """Scaling by the pooled mean and deviation (ddof 0), blind to the labels (docs/math, Units); both samples scaled.
 
     ``omega`` are row weights that sum to 1 in each sample; a sample counts with its number of rows. Sums over
     the two samples are added last, so swapping them changes no bit. Columns of ``codes`` of categories come last and

@@ -29,7 +29,7 @@ class DistanceResult(Receipt):
     level : float
         Nominal coverage of the intervals.
     estimates : dict of str to float or None
-        The raw estimates by name, unclipped; for LSDD those of DESIGN E4 to E8, for KDE ``plug_in``.
+        The raw estimates by name, unclipped; for LSDD E4 to E8 of docs/math, for KDE ``plug_in``.
     log_squared : float or None
         Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
     """

@@ -14,7 +14,7 @@ from densdiff.engines.kernel_sums import evaluate, psi, sample_sums
 from densdiff.solvers.base import Side
 from densdiff.solvers.prepared import WeightedSample
 
-LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum (DESIGN 1.1)
+LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum
 _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
 
 
@@ -50,7 +50,7 @@ class CenterKernel:
         return (gram * factor for gram, factor in zip(plain, factors, strict=True))
 
     def mean_row_sum(self, sigma: float) -> float:
-        """Mean row sum of G, the unit in which lam means the same filter for any number of centers (DESIGN 1.1)."""
+        """Mean row sum of G, the unit in which lam means the same filter for any number of centers."""
         return float(next(self.grams(np.array([sigma]))).sum() / len(self.centers))
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
@@ -77,7 +77,7 @@ class CenterKernel:
             return np.full(len(points), (1.0 + 2.0 * weak) / (1.0 + weak) ** 2)
         table = radial.radial_table(d, np.array([weak]))
         peak = 2.0 * table.plain[0, 0] - table.squared[0, 0]
-        # exp(sigma^2 |w|^2) in the filter of centers (DESIGN 1.1) is that of E11 at sigma sqrt(2)
+        # exp(sigma^2 |w|^2) in the filter of centers is that of E11 at sigma sqrt(2)
         scale = log_kernel_volume(sigma, d) - radial.log_scale(np.sqrt(2.0) * sigma, d)
         return np.full(len(points), peak * np.exp(scale))
 

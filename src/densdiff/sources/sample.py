@@ -1,6 +1,6 @@
 """Rows of numbers, wherever they are: sizes, rows by number, ends and moments, totals of a function over blocks.
 
-Above this room nobody asks where the rows are. A sample that is too large to be had in one piece says so by
+Above this folder nobody asks where the rows are. A sample that is too large to be had in one piece says so by
 ``rows_at_once``; everything else is a total over blocks of the same functions that work on whole arrays.
 """
 
