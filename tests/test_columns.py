@@ -350,7 +350,7 @@ def test_low_order_statistics_are_squared_differences_of_mean_features_of_column
         [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
         for in_a in labels
     ]
-    np.testing.assert_allclose(found.of(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
+    np.testing.assert_allclose(found.table(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
 
 
 def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
@@ -371,7 +371,7 @@ def test_pairs_of_very_many_columns_have_one_feature_of_each():
     first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
     expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
     place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
-    assert found.of(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
+    assert found.table(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
 
 
 def test_low_order_statistics_see_ranks_only():
@@ -379,7 +379,7 @@ def test_low_order_statistics_see_ranks_only():
     other = rows.copy()
     other[:, 0] = np.exp(3 * rows[:, 0])
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    first, second = (LowOrderStatistics(each, levels, 0).of(labels) for each in (rows, other))
+    first, second = (LowOrderStatistics(each, levels, 0).table(labels) for each in (rows, other))
     np.testing.assert_array_equal(first, second)
 
 
@@ -387,8 +387,8 @@ def test_a_constant_column_adds_nothing_to_low_order_statistics():
     rows, levels = mixed_rows(3, 40)
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
     wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
-    found = LowOrderStatistics(wider, np.append(levels, 1), 0).of(labels)
-    plain = LowOrderStatistics(rows, levels, 0).of(labels)
+    found = LowOrderStatistics(wider, np.append(levels, 1), 0).table(labels)
+    plain = LowOrderStatistics(rows, levels, 0).table(labels)
     np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
     assert not found[:, [0, 5]].any()
     np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
@@ -402,7 +402,7 @@ def test_low_order_statistics_of_many_rows_look_at_some_of_them():
     others = np.setdiff1d(np.arange(3500), found.chosen)
     changed = labels.copy()
     changed[:, others] = ~changed[:, others]
-    np.testing.assert_array_equal(found.of(labels), found.of(changed))
+    np.testing.assert_array_equal(found.table(labels), found.table(changed))
 
 
 def test_low_order_statistics_grow_with_what_they_look_for():
@@ -417,7 +417,7 @@ def test_low_order_statistics_grow_with_what_they_look_for():
     tails = {}
     for name, data in (("dependent", dependent), ("shifted", shifted)):
         statistics = LowOrderStatistics(data, none, 0)
-        table = statistics.combined(statistics.of(relabelled))
+        table = statistics.combined(statistics.table(relabelled))
         tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
     assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
     assert min(tails["dependent"][:2]) > 0.05

@@ -19,7 +19,8 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data.pair import Pair
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.prepared import Prepared, prepare
-from densdiff.testing.statistics import MEDIAN_ROWS, STRONG, CellStatistics, sigmas_of
+from densdiff.testing.cell_statistics import CellStatistics
+from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
 _SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns may take
