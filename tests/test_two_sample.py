@@ -135,9 +135,9 @@ def test_pvalue_counts_the_data_and_every_tie():
 
 
 def test_share_of_all_partitions_counts_the_data_once():
-    assert resample.share_at_least(np.array([3.0, 1.0, 2.0, 4.0])) == 2 / 4
-    assert resample.share_at_least(np.array([4.0, 1.0, 2.0, 3.0])) == 1 / 4
-    assert resample.share_at_least(np.full(6, 0.1)) == 1.0
+    assert resample.pvalue(3.0, np.array([1.0, 2.0, 4.0])) == 2 / 4
+    assert resample.pvalue(4.0, np.array([1.0, 2.0, 3.0])) == 1 / 4
+    assert resample.pvalue(0.1, np.full(5, 0.1)) == 1.0
 
 
 def plain_largest(table):
