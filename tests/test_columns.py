@@ -119,13 +119,13 @@ def test_relabelled_counts_equal_brute_force(column):
         [sum(row[i] and cells.index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
         for row in labels.tolist()
     ]
-    assert single._counted(cells, labels).tolist() == expected
+    assert single._counts_of_a(cells, labels).tolist() == expected
 
 
 def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
-        np.testing.assert_array_equal(single._counted(cells, is_a[None])[0], cells.counts[0])
+        np.testing.assert_array_equal(single._counts_of_a(cells, is_a[None])[0], cells.counts[0])
 
 
 def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
@@ -137,7 +137,7 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     labels = np.array([[i in part for i in range(n + m)] for part in parts])
     monkeypatch.setattr(resample, "relabellings", lambda *_: iter([labels[1:]]))
     p, adjusted = single.column_pvalues(columns, (n, m), single.WESTFALL_YOUNG, len(parts) - 1, 0.05, 0)
-    assert single.adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
+    assert single.choose_adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
 
     values = []
     for cells in columns:
@@ -210,7 +210,7 @@ def test_holm_of_nothing_is_nothing():
     ],
 )
 def test_the_adjustment_follows_the_sizes(n, m, permutations, how):
-    assert single.adjustment(n, m, permutations) == how
+    assert single.choose_adjustment(n, m, permutations) == how
 
 
 def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
@@ -219,7 +219,7 @@ def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     p, adjusted = single.column_pvalues([level_cells(x, y, single.HOLM)], (n, m), single.HOLM, count, 0.05, 0)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    assert single.adjustment(n, m, count) == single.HOLM
+    assert single.choose_adjustment(n, m, count) == single.HOLM
     assert adjusted[0] == p[0]
     assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
