@@ -119,13 +119,13 @@ def test_relabelled_counts_equal_brute_force(column):
         [sum(row[i] and cells.index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
         for row in labels.tolist()
     ]
-    assert single._counted(cells, labels).tolist() == expected
+    assert single._counts_of_a(cells, labels).tolist() == expected
 
 
 def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
-        np.testing.assert_array_equal(single._counted(cells, is_a[None])[0], cells.counts[0])
+        np.testing.assert_array_equal(single._counts_of_a(cells, is_a[None])[0], cells.counts[0])
 
 
 def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
@@ -137,7 +137,7 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     labels = np.array([[i in part for i in range(n + m)] for part in parts])
     monkeypatch.setattr(resample, "relabellings", lambda *_: iter([labels[1:]]))
     p, adjusted = single.column_pvalues(columns, (n, m), single.WESTFALL_YOUNG, len(parts) - 1, 0.05, 0)
-    assert single.adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
+    assert single.choose_adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
 
     values = []
     for cells in columns:
@@ -210,7 +210,7 @@ def test_holm_of_nothing_is_nothing():
     ],
 )
 def test_the_adjustment_follows_the_sizes(n, m, permutations, how):
-    assert single.adjustment(n, m, permutations) == how
+    assert single.choose_adjustment(n, m, permutations) == how
 
 
 def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
@@ -219,7 +219,7 @@ def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     p, adjusted = single.column_pvalues([level_cells(x, y, single.HOLM)], (n, m), single.HOLM, count, 0.05, 0)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    assert single.adjustment(n, m, count) == single.HOLM
+    assert single.choose_adjustment(n, m, count) == single.HOLM
     assert adjusted[0] == p[0]
     assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
@@ -350,7 +350,7 @@ def test_low_order_statistics_are_squared_differences_of_mean_features_of_column
         [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
         for in_a in labels
     ]
-    np.testing.assert_allclose(found.of(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
+    np.testing.assert_allclose(found.table(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
 
 
 def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
@@ -371,7 +371,7 @@ def test_pairs_of_very_many_columns_have_one_feature_of_each():
     first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
     expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
     place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
-    assert found.of(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
+    assert found.table(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
 
 
 def test_low_order_statistics_see_ranks_only():
@@ -379,7 +379,7 @@ def test_low_order_statistics_see_ranks_only():
     other = rows.copy()
     other[:, 0] = np.exp(3 * rows[:, 0])
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    first, second = (LowOrderStatistics(each, levels, 0).of(labels) for each in (rows, other))
+    first, second = (LowOrderStatistics(each, levels, 0).table(labels) for each in (rows, other))
     np.testing.assert_array_equal(first, second)
 
 
@@ -387,8 +387,8 @@ def test_a_constant_column_adds_nothing_to_low_order_statistics():
     rows, levels = mixed_rows(3, 40)
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
     wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
-    found = LowOrderStatistics(wider, np.append(levels, 1), 0).of(labels)
-    plain = LowOrderStatistics(rows, levels, 0).of(labels)
+    found = LowOrderStatistics(wider, np.append(levels, 1), 0).table(labels)
+    plain = LowOrderStatistics(rows, levels, 0).table(labels)
     np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
     assert not found[:, [0, 5]].any()
     np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
@@ -402,7 +402,7 @@ def test_low_order_statistics_of_many_rows_look_at_some_of_them():
     others = np.setdiff1d(np.arange(3500), found.chosen)
     changed = labels.copy()
     changed[:, others] = ~changed[:, others]
-    np.testing.assert_array_equal(found.of(labels), found.of(changed))
+    np.testing.assert_array_equal(found.table(labels), found.table(changed))
 
 
 def test_low_order_statistics_grow_with_what_they_look_for():
@@ -417,7 +417,7 @@ def test_low_order_statistics_grow_with_what_they_look_for():
     tails = {}
     for name, data in (("dependent", dependent), ("shifted", shifted)):
         statistics = LowOrderStatistics(data, none, 0)
-        table = statistics.combined(statistics.of(relabelled))
+        table = statistics.combined(statistics.table(relabelled))
         tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
     assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
     assert min(tails["dependent"][:2]) > 0.05

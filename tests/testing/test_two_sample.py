@@ -23,8 +23,9 @@ from densdiff.estimators.kde import GaussianOverlap
 from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import prepare
-from densdiff.testing import plan, refit, statistics
-from densdiff.testing.statistics import CellStatistics, CenterStatistics, KernelStatistics
+from densdiff.testing import kernel_statistics, plan, plan_lsdd, planned, refit
+from densdiff.testing.cell_statistics import CellStatistics
+from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics
 from densdiff.testing.two_sample import pair_test
 from tests import oracle
 
@@ -54,7 +55,7 @@ def prepared(x, y, folds=5, standardize=True):
 def case_of(model, x, y, tuning, count=99):
     """The prepared samples and what `two_sample_test` makes of them before any relabelling."""
     data = prepared(x, y, model.folds)
-    return data, plan.tested(model, data, tuning, count, by_rows=False)
+    return data, plan.plan_test(model, data, planned.PlanOptions(tuning, count))
 
 
 # --- relabellings
@@ -134,9 +135,9 @@ def test_pvalue_counts_the_data_and_every_tie():
 
 
 def test_share_of_all_partitions_counts_the_data_once():
-    assert resample.share_at_least(np.array([3.0, 1.0, 2.0, 4.0])) == 2 / 4
-    assert resample.share_at_least(np.array([4.0, 1.0, 2.0, 3.0])) == 1 / 4
-    assert resample.share_at_least(np.full(6, 0.1)) == 1.0
+    assert resample.pvalue(3.0, np.array([1.0, 2.0, 4.0])) == 2 / 4
+    assert resample.pvalue(4.0, np.array([1.0, 2.0, 3.0])) == 1 / 4
+    assert resample.pvalue(0.1, np.full(5, 0.1)) == 1.0
 
 
 def plain_largest(table):
@@ -227,7 +228,7 @@ def test_tail_falls_from_one_and_ignores_weights_of_zero():
 
 
 def test_limit_has_the_mean_of_all_relabellings():
-    """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1 (docs/math, The limit)."""
+    """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1."""
     random = np.random.default_rng(4)
     rows, models = random.normal(size=(8, 2)), [(0.5, 0.1), (1.5, 0.01)]
     labels = resample.every_relabelling(first_n(3, 5), None)
@@ -235,7 +236,7 @@ def test_limit_has_the_mean_of_all_relabellings():
         KernelStatistics(rows, models, FilterKernel(2)),
         CenterStatistics(rows, models, CenterKernel(rows[:4], radius(rows), 0.5)),
     ):
-        expected = found.of(labels).mean(axis=0)
+        expected = found.table(labels).mean(axis=0)
         limits = found.limits(0, 1 / 3 + 1 / 5)
         np.testing.assert_allclose([limit.mean for limit in limits], expected, rtol=1e-8)
         multipliers = random.standard_normal((8, 20_000))
@@ -265,7 +266,7 @@ def plain_overlap(rows, sigma):
 
 
 def plain_centers(rows, centers, sigma, lam):
-    """psi'M psi with M = A + lam s A^2, A = (H + lam s I)^-1, written out."""
+    """psi'M psi with M = A + lam s A^2, A = (H + lam s I)^-1, as the design writes it."""
     s = oracle.volume(sigma, rows.shape[1])
     A = np.linalg.inv(s * oracle.gram(centers, sigma) + lam * s * np.eye(len(centers)))
     psi = oracle.psi(rows, centers, sigma)
@@ -289,7 +290,7 @@ def test_statistics_are_quadratic_forms_by_plain_loops(kind, d):
         kernels = [plain_centers(rows, centers, *model) for model in models]
     labels = random_labels(random, 9, 6, 7)
     expected = [[plain_form(kernel, row) for kernel in kernels] for row in labels]
-    np.testing.assert_allclose(found.of(labels) * np.exp(-found.log_scales), expected, rtol=1e-9)
+    np.testing.assert_allclose(found.table(labels) * np.exp(-found.log_scales), expected, rtol=1e-9)
 
 
 def test_statistics_do_not_depend_on_the_tiles(monkeypatch):
@@ -300,10 +301,10 @@ def test_statistics_do_not_depend_on_the_tiles(monkeypatch):
         CenterStatistics(rows, models, CenterKernel(rows[:6], radius(rows), 0.6)),
     )
     labels = random_labels(random, 9, 14, 5)
-    whole = [each.of(labels) for each in both]
-    monkeypatch.setattr(statistics, "_TILE", 23 * 4)
+    whole = [each.table(labels) for each in both]
+    monkeypatch.setattr(kernel_statistics, "_TILE", 23 * 4)
     for each, expected in zip(both, whole, strict=True):
-        np.testing.assert_allclose(each.of(labels), expected, rtol=1e-12)
+        np.testing.assert_allclose(each.table(labels), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-10, 2.0**12])
@@ -370,7 +371,7 @@ def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, 
         drawn.append(whole(*arguments))
         return drawn[-1]
 
-    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
     monkeypatch.setattr(resample, "permuted_counts", spied)
     found = dd.two_sample_test(x, 0.0 + y, model=model, n_permutations=1999, random_state=0)
     (counts,) = drawn
@@ -390,7 +391,7 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
         x, y = random.normal(size=(150, d)), random.normal(size=(200, d)) + 0.12
         by_rows = dd.two_sample_test(x, y, random_state=0).pvalue
         with monkeypatch.context() as patch:
-            patch.setattr(plan, "_KERNEL_WORK", 0)
+            patch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
             _, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate")
             assert isinstance(case.statistics, CellStatistics)
             by_cells = dd.two_sample_test(x, y, random_state=0).pvalue
@@ -398,7 +399,7 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
 
 
 def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
-    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
     random = np.random.default_rng(0)
     x, y = (random.normal(size=(200, 2)) for _ in range(2))
     far = random.standard_cauchy((4000, 2))  # cells that reach so far are wider than what is to be seen in them
@@ -849,7 +850,7 @@ def test_result_is_plain_frozen_data_with_a_receipt(draw, model, tuning):
 def test_folds_belong_to_positions():
     fold_x, fold_y = np.array([1, 0, 2, 0]), np.array([2, 1, 0])
     labels = np.array([[True] * 4 + [False] * 3, [False, True, False, True, True, False, True]])
-    found = refit.folds_of(labels, fold_x, fold_y)
+    found = refit.folds_by_position(labels, fold_x, fold_y)
     for row, folds in zip(labels, found, strict=True):
         seen_x = seen_y = 0
         for is_x, fold in zip(row, folds, strict=True):
@@ -872,7 +873,7 @@ def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
     rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
     np.testing.assert_allclose(data.pooled_rows, rows, atol=1e-12)
     labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 4)])
-    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.of(labels))
+    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.table(labels))
     models = list(itertools.product(SIGMAS, LAMS))
     for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
         parts = rows[row], rows[~row], np.full(n, 1 / n), np.full(m, 1 / m)
@@ -883,7 +884,7 @@ def test_refit_of_pairs_is_cross_validation_by_plain_loops(draw, n, m, d):
         assert model == pytest.approx(models[int(np.argmin(table))])
         assert value == pytest.approx(oracle.filter_estimates(*parts, *model)["regularization_corrected"], rel=1e-9)
         kernel = KernelStatistics(rows, [model], FilterKernel(d))
-        assert value == pytest.approx(kernel.of(row[None])[0, 0] * np.exp(-radial.log_scale(model[0], d)), rel=1e-9)
+        assert value == pytest.approx(kernel.table(row[None])[0, 0] * np.exp(-radial.log_scale(model[0], d)), rel=1e-9)
     assert len({tuple(model) for model in chosen}) > 1  # relabellings do choose for themselves
 
 
@@ -896,7 +897,7 @@ def test_refit_of_centers_is_cross_validation_by_plain_loops(draw, n, m, d):
     rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
     centers = (given - np.concatenate([x, y]).mean(axis=0)) / deviation
     labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 4)])
-    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.of(labels))
+    chosen, values = case.statistics.choose(labels), np.exp(case.statistics.table(labels))
     models = list(itertools.product(SIGMAS, LAMS))
     for row, model, value in zip(labels, chosen, values[:, 0], strict=True):
         parts = rows[row], rows[~row], centers
@@ -931,7 +932,7 @@ def test_refit_of_kernel_densities_is_likelihood_cross_validation_by_plain_loops
     inner_x, inner_y, _ = oracle.standardized(x, y)
     rows, folds = np.concatenate([inner_x, inner_y]), draw_folds(0, n, m, 5, repeats=1)
     labels = np.vstack([first_n(n, m), random_labels(np.random.default_rng(0), n, m, 6)])
-    values = np.exp(case.statistics.of(labels)[:, 0])
+    values = np.exp(case.statistics.table(labels)[:, 0])
     widths = []
     for row, value in zip(labels, values, strict=True):
         mine, other = rows[row], rows[~row]
@@ -958,10 +959,10 @@ def test_refit_of_kernel_densities_is_likelihood_cross_validation_by_plain_loops
 def test_refitted_model_of_the_data_is_the_one_reported(draw, model):
     x, y = draw(27, 20, 16, 1)
     result = dd.two_sample_test(x, y, model=model, tuning="refit", n_permutations=19)
-    _, case = case_of(model, x, y, "refit", 19)
-    value = np.exp(case.statistics.of(first_n(20, 16)[None])[0, 0])
+    data, case = case_of(model, x, y, "refit", 19)
+    value = np.exp(case.statistics.table(first_n(20, 16)[None])[0, 0])
     assert result.statistic == pytest.approx(value / np.concatenate([x, y]).std(), rel=1e-9)
-    sigma, lam = case.model(0)
+    sigma, lam = case.statistics.reported_model(0, data.scaling.sigma_unit)
     assert result.sigma == pytest.approx(sigma)
     assert result.lam == (None if lam is None else pytest.approx(lam))
 
@@ -1032,7 +1033,7 @@ def test_where_no_limit_is_known_it_is_refused(draw):
 def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatch):
     x, y = draw(31)
     assert dd.two_sample_test(x, y, n_permutations=99, random_state=0).null == "permutation"
-    monkeypatch.setattr(plan, "_MOST_WORK", 1.0)
+    monkeypatch.setattr(planned, "_MOST_WORK", 1.0)
     for model in MODELS.values():
         assert dd.two_sample_test(x, y, model=model, n_permutations=99).null == "asymptotic"
     assert dd.two_sample_test(x, y, null="permutation", n_permutations=99).null == "permutation"
@@ -1042,7 +1043,7 @@ def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatc
 
 def test_the_limit_asked_for_is_given_for_one_column_of_many_rows(draw, monkeypatch):
     """Cells are a way to permute faster; they must not take away a null that the user asks for."""
-    monkeypatch.setattr(plan, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
     x, y = draw(32, 60, 50, 1)
     assert dd.two_sample_test(x, y, null="asymptotic", n_permutations=99, random_state=0).null == "asymptotic"
 
@@ -1071,7 +1072,7 @@ def test_kliep_finds_a_shift_with_every_tuning(draw, tuning):
 
 
 def test_refitting_more_rows_than_pair_distances_fit_is_refused(draw, monkeypatch):
-    monkeypatch.setattr(plan, "_REFIT_ROWS", 50)
+    monkeypatch.setattr(plan_lsdd, "_REFIT_ROWS", 50)
     with pytest.raises(
         dd.InputError, match=r"tuning='refit' of 67 rows needs their pair distances in memory, at most 50"
     ):

@@ -374,7 +374,7 @@ def _distinct(both: MatchedTables, copies: int) -> MatchedTables:
 
 def _columns(both: MatchedTables, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
     d = len(both.names)
-    how = single.adjustment(*both.rows, permutations, all_at_once(both.a, both.b))
+    how = single.choose_adjustment(*both.rows, permutations, all_at_once(both.a, both.b))
 
     def examine(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
         pair = both.column(j)

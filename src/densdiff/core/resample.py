@@ -245,11 +245,6 @@ def _at_least(null: FloatArray, observed: float) -> int:
     return int((null >= observed - _TIE * largest).sum())
 
 
-def share_at_least(table: FloatArray) -> float:
-    """Share of all partitions' values that are at least the first one's, itself included."""
-    return _at_least(table, float(table[0])) / len(table)
-
-
 def step_down(values: FloatArray) -> FloatArray:
     """Adjusted p-values of several tests from shared relabellings (Westfall and Young), (d,).
 

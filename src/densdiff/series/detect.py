@@ -30,7 +30,7 @@ from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
 from densdiff.sources.source import Source
-from densdiff.testing.plan import checked
+from densdiff.testing.plan import check_estimator
 from densdiff.threads import on_one_thread
 
 _TUNINGS = ("series", "window")
@@ -163,7 +163,7 @@ def detect_changes(
     parameters.choice(tuning, "tuning", _TUNINGS)
     lag = parameters.whole(lag, "lag", 1)
     n_changes = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
-    estimator = checked(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
+    estimator = check_estimator(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
     if tuning == "window" and not isinstance(estimator, LSDD):
         other = f"{type(estimator).__name__} has one width for the series"
         raise InputError(f"tuning='window' is for LSDD; {other}", argument="tuning")

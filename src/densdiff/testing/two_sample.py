@@ -1,7 +1,6 @@
 """Are two samples really different? A permutation test with the density difference as its statistic."""
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,17 @@ from sklearn.base import clone
 
 from densdiff import messages
 from densdiff.core import resample
-from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.data import parameters
-from densdiff.data.pair import Pair, check_pair
+from densdiff.data.pair import Pair
 from densdiff.errors import InputError
-from densdiff.estimators.kde import KDEDifference
-from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
-from densdiff.solvers.prepared import Prepared, prepare, rows_to_prefetch
-from densdiff.sources.sample import all_at_once
-from densdiff.testing.plan import Tested, checked, tested
-from densdiff.testing.statistics import (
-    CellStatistics,
-    CenterStatistics,
-    KernelStatistics,
-    SummedStatistics,
-)
+from densdiff.solvers.prepared import Prepared, prepare
+from densdiff.testing.limits import Limit
+from densdiff.testing.plan import Testable, check_estimator, check_samples, plan_test
+from densdiff.testing.planned import PlannedTest, PlanOptions
+from densdiff.testing.statistics import Labels, Statistics
 from densdiff.threads import on_one_thread
 
 _TUNINGS = ("aggregate", "pooled", "refit")
@@ -119,24 +111,19 @@ def two_sample_test(
     parameters.whole(n_permutations, "n_permutations", 1)
     parameters.choice(tuning, "tuning", _TUNINGS)
     parameters.choice(null, "null", _NULLS)
-    estimator = clone(checked(LSDD() if model is None else model))
+    estimator = clone(check_estimator(LSDD() if model is None else model))
     if estimator.random_state is None:
         estimator.random_state = random_state
-    if isinstance(estimator, LSDD):
-        seed = estimator.random_state = parameters.seed(estimator.random_state)
-        pair = check_pair(X, Y, prefetch=partial(rows_to_prefetch, seed, estimator.n_centers))
-    else:
-        pair = check_pair(X, Y, categories=False)
-        if not all_at_once(pair.x, pair.y):
-            raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD", argument="model")
+    pair = check_samples(estimator, X, Y)
     groups = None if blocks is None else parameters.blocks(blocks, len(pair.x), len(pair.y))
-    return pair_test(estimator, pair, n_permutations, tuning, null, groups)
+    return pair_test(estimator, pair, n_permutations, tuning=tuning, null=null, groups=groups)
 
 
 def pair_test(
-    estimator: LSDD | KDEDifference | KLIEP,
+    estimator: Testable,
     pair: Pair,
     n_permutations: int,
+    *,
     tuning: str = "aggregate",
     null: str = "auto",
     groups: npt.NDArray[np.intp] | None = None,
@@ -148,101 +135,104 @@ def pair_test(
         text = "every row occurs several times, which blocks cannot tell apart; remove the copies first"
         raise InputError(text, argument="blocks")
     by_rows = groups is not None or (low_order and data.all_at_once and data.x.rows.shape[1] > 1)
-    case = tested(estimator, data, tuning, n_permutations, by_rows=by_rows)
-    case = case.with_low_order(data) if low_order else case
-    chosen = _null(null, case, groups)
-    sizes = len(data.x.rows), len(data.y.rows)
-    # which pooled rows are X; what counts rows in cells or knows their sums asks for none
-    is_x = np.repeat([True, False], sizes if data.all_at_once else (0, 0))
+    test = plan_test(estimator, data, PlanOptions(tuning, n_permutations, by_rows))
+    test = test.with_low_order(data) if low_order else test
+    # what counts rows in cells or knows their sums asks for no labels
+    labels = Labels(np.repeat([True, False], data.sizes if data.all_at_once else (0, 0)), groups)
+    limits = _limits_if_due(test, data, null, groups)
     random = np.random.default_rng([data.seed, 4])
-    if chosen == "asymptotic":
-        values, best, p, chosen = _asymptotic(case, is_x, sizes, n_permutations, data.seed, random)
+    if limits is None:
+        outcome = _by_relabelling(test.statistics, labels, n_permutations, random)
     else:
-        values, best, p, chosen = _permuted(case, is_x, groups, n_permutations, random)
-    return _result(case, data, values, best, p, chosen)
+        outcome = _by_limits(test.statistics, labels, limits, n_permutations, random)
+    return _result(test, data, outcome)
 
 
-def _null(asked: str, case: Tested, groups: npt.NDArray[np.intp] | None) -> str:
-    possible = case.has_limit and groups is None
-    if asked == "asymptotic" and not possible:
-        why = "blocks" if groups is not None else f"{case.solver} with {case.tuning.split(':')[0]!r} tuning"
+def _limits_if_due(
+    test: PlannedTest, data: Prepared, null: str, groups: npt.NDArray[np.intp] | None
+) -> list[Limit] | None:
+    """The limit of the null if it was asked for, or if relabelling takes too long; None for relabelling."""
+    if null == "permutation" or (null == "auto" and not test.is_too_costly):
+        return None
+    factor = 1.0 / len(data.x.rows) + 1.0 / len(data.y.rows)
+    limits = None if groups is not None else test.statistics.limits(data.seed, factor)
+    if null == "asymptotic" and limits is None:
+        why = "blocks" if groups is not None else f"{test.solver} with {test.tuning.split(':')[0]!r} tuning"
         raise InputError(f"null='asymptotic' is not known for {why}; use null='permutation'", argument="null")
-    if asked == "permutation" and case.only_limit:
-        raise InputError(
-            "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
-            "test a random part of the rows",
-            argument="null",
-        )
-    if asked == "auto":
-        return "asymptotic" if possible and case.too_costly else "permutation"
-    return asked
+    return limits
 
 
-def _permuted(
-    case: Tested, is_x: BoolArray, groups: npt.NDArray[np.intp] | None, count: int, random: np.random.Generator
-) -> tuple[FloatArray, int, float, str]:
-    """Statistics with the data's own first, the model they are reported at, the p-value, and what was tried."""
-    if isinstance(case.statistics, CellStatistics):
-        table = case.statistics.permuted(count, random)
-    elif resample.count_partitions(is_x, groups) - 1 <= count:
-        table = case.table([resample.every_relabelling(is_x, groups)])
-        values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
-        return values, best, resample.share_at_least(values), "all partitions"
-    else:
-        table = case.table(resample.prepend_data_labels(is_x, resample.relabellings(is_x, groups, count, random)))
-    values, best = resample.largest_standardized(table, len(case.statistics.log_scales))
-    return values, best, resample.pvalue(float(values[0]), values[1:]), "permutation"
+@dataclass(frozen=True)
+class _Outcome:
+    """What a test found: the statistic of the data and of the null, and the p-value."""
+
+    values: FloatArray  # (1 + k,), the data first, on the scale of the reported model's statistic
+    model_index: int  # of the reported model
+    pvalue: float
+    null: str
 
 
-def _asymptotic(
-    case: Tested, is_x: BoolArray, sizes: tuple[int, int], count: int, seed: int, random: np.random.Generator
-) -> tuple[FloatArray, int, float, str]:
-    """The same from the limit of the null: exact for one model, simulated for several."""
-    statistics = case.statistics
-    if not isinstance(statistics, KernelStatistics | CenterStatistics | CellStatistics | SummedStatistics):
-        raise TypeError("there is no limit to draw from")
-    limits = statistics.limits(seed, 1.0 / sizes[0] + 1.0 / sizes[1])
-    observed = statistics.of(is_x[None, :])
+def _by_relabelling(statistics: Statistics, labels: Labels, count: int, random: np.random.Generator) -> _Outcome:
+    """The p-value among relabelled data."""
+    table, null = statistics.relabelled(labels, count, random)
+    values, model_index = resample.largest_standardized(table, len(statistics.log_scales))
+    return _Outcome(values, model_index, resample.pvalue(float(values[0]), values[1:]), null)
+
+
+def _by_limits(
+    statistics: Statistics, labels: Labels, limits: list[Limit], count: int, random: np.random.Generator
+) -> _Outcome:
+    """The p-value from the limit of the null: exact for one model, simulated for several."""
+    observed = statistics.table(labels.is_x[None, :])
     multipliers = random.standard_normal((len(limits[0].root), count))
     drawn = np.column_stack([limit.draws(multipliers) for limit in limits])
-    values, best = resample.largest_standardized(np.vstack([observed, drawn]))
-    p = limits[0].tail(float(observed[0, 0])) if len(limits) == 1 else resample.pvalue(float(values[0]), values[1:])
-    return values, best, p, "asymptotic"
+    values, model_index = resample.largest_standardized(np.vstack([observed, drawn]))
+    if len(limits) == 1:
+        pvalue = limits[0].tail(float(observed[0, 0]))
+    else:
+        pvalue = resample.pvalue(float(values[0]), values[1:])
+    return _Outcome(values, model_index, pvalue, "asymptotic")
 
 
-def _result(case: Tested, data: Prepared, values: FloatArray, best: int, p: float, null: str) -> TwoSampleResult:
-    sigma, lam = case.model(best)
+def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleResult:
+    """The outcome in the user's units, with its notes and its receipt."""
+    statistics, values = test.statistics, outcome.values
     notes = list(data.notes)
     smallest = 1.0 / len(values)
-    if null != "asymptotic" and smallest > _ALPHA:
+    if outcome.null != "asymptotic" and smallest > _ALPHA:
         notes.append(f"no p-value below {smallest:.3g} can come of {len(values) - 1} relabellings")
         messages.warn(notes[-1])
-    unit = data.scaling.sigma_unit
-    log_factor = case.log_factor(best, data.scaling.log_volume)
-    if case.in_logs:
-        there = np.isfinite(values)
-        statistic, *others = from_log(there.astype(float), np.where(there, values, 0.0) + log_factor)
-    else:
-        statistic, *others = from_log(values, log_factor)
-    if isinstance(case.statistics, CellStatistics):
-        statistic = from_log(case.statistics.exact(best), log_factor)
-        notes.append(f"relabelled rows were counted in cells; {len(values) - 1} relabellings of rows would take long")
-    size = (1.0, float(values[0]) + log_factor) if case.in_logs else (float(values[0]), log_factor)
-    if np.isfinite(values[0]) and saturates(*size):
+    log_factor = statistics.log_factor(outcome.model_index, data.scaling.log_volume)
+    factors, logs = _factored(values, log_factor, statistics.in_logs)
+    statistic, *null_distribution = from_log(factors, logs)
+    exact = statistics.exact(outcome.model_index, len(values) - 1)
+    if exact is not None:
+        statistic = from_log(exact.value, log_factor)
+        notes.append(exact.note)
+    if np.isfinite(values[0]) and saturates(float(factors[0]), float(logs[0])):
         notes.append("the statistic is out of the range of doubles and saturates; the p-value is not affected")
+    sigma, lam = statistics.reported_model(outcome.model_index, data.scaling.sigma_unit)
     return TwoSampleResult(
         statistic=float(statistic),
-        pvalue=p,
-        null_distribution=np.array(others),
-        n_permutations=len(others),
-        null=null,
-        sigma=(sigma[0] * unit, sigma[1] * unit) if isinstance(sigma, tuple) else sigma * unit,
+        pvalue=outcome.pvalue,
+        null_distribution=np.array(null_distribution),
+        n_permutations=len(null_distribution),
+        null=outcome.null,
+        sigma=sigma,
         lam=lam,
-        solver=case.solver,
-        n_centers=case.n_centers,
+        solver=test.solver,
+        n_centers=test.n_centers,
         n_x=len(data.checked.x),
         n_y=len(data.checked.y),
         seed=data.seed,
-        tuning=case.tuning,
+        tuning=test.tuning,
         warnings=tuple(notes),
     )
+
+
+def _factored(values: FloatArray, log_factor: float, in_logs: bool) -> tuple[FloatArray, FloatArray]:
+    """Statistics in the user's units as numbers and the logarithms of their factors, (1 + k,) each."""
+    if not in_logs:
+        return values, np.full(len(values), log_factor)
+    is_positive = np.isfinite(values)
+    return is_positive.astype(float), np.where(is_positive, values, 0.0) + log_factor

@@ -1,0 +1,71 @@
+"""Statistics of rows counted in the cells of a grid, for one or two columns of any number of rows."""
+
+import numpy as np
+
+from densdiff.core import resample
+from densdiff.core.grid import Axis
+from densdiff.core.resample import BoolArray, CountArray
+from densdiff.core.scaling import FloatArray
+from densdiff.engines.grids import occupied_cells, plan
+from densdiff.solvers.base import DIFFERENCE, FilterKernel
+from densdiff.solvers.prepared import Prepared
+from densdiff.solvers.spectral import SpectralSolver
+from densdiff.testing.kernel_statistics import kernel_limits
+from densdiff.testing.limits import LIMIT_ROWS, Limit
+from densdiff.testing.statistics import BaseStatistics, ExactStatistic, Labels, Model, Relabelled
+
+_CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
+_BEYOND = 1e-3  # of the rows: far tails off the grid, which tests in cells leave out
+_MOST_CELLS = 1 << 16  # of two columns: each relabelling draws a count for every occupied one
+
+
+class CellStatistics(BaseStatistics):
+    """Rows in cells of a grid: a relabelling costs the occupied cells, whatever the number of rows.
+
+    Moving rows to the middle of their cells changes statistics near the null by some percent; the data's own is
+    therefore reported from the rows as they are, by `exact`. A grid is ``narrow`` that leaves out rows far away.
+    """
+
+    def __init__(self, data: Prepared, models: list[Model]) -> None:
+        self.data, self.models, self.log_scales = data, models, np.zeros(len(models))
+        sigmas = np.array([sigma for sigma, _ in models])
+        samples = [data.x.rows, data.y.rows]
+        self.axes, _ = plan(samples, sigmas, min(lam for _, lam in models), 2)
+        self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, float(sigmas.min())))
+        self.narrow = bool(self.cells.counts.sum() < (1.0 - _BEYOND) * sum(map(len, samples)))
+
+    def table(self, labels: BoolArray) -> FloatArray:
+        """The data's own statistics, (1, M), whatever the labels; others come from `relabelled`."""
+        return self._table_of_counts(self.cells.counts[:1])
+
+    def _table_of_counts(self, counts: CountArray) -> FloatArray:
+        """(k, M) for counts of X in the occupied cells, (k, c)."""
+        return resample.cell_statistics(self.cells, counts, self.models)
+
+    def relabelled(self, labels: Labels, count: int, random: np.random.Generator) -> Relabelled:
+        """Counts of relabelled rows are drawn without the rows; their labels are not looked at."""
+        table = resample.permuted_statistics(self.cells.counts, self._table_of_counts, count, random)
+        return Relabelled(table, "permutation")
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """From the kernel between some of the rows, on the scale of cells, which is that of inner units."""
+        kernel = FilterKernel(self.data.x.rows.shape[1])
+        scaled = kernel_limits(self.data.some_pooled(LIMIT_ROWS), self.models, kernel, factor)
+        return [
+            Limit(limit.root * np.exp(-0.5 * kernel.log_scale(sigma)), factor)
+            for limit, (sigma, _) in zip(scaled, self.models, strict=True)
+        ]
+
+    def exact(self, index: int, draws: int) -> ExactStatistic:
+        """E12 of one model from the rows as they are."""
+        sigma, lam = self.models[index]
+        solver = SpectralSolver(self.data.x, self.data.y, self.data.folds, np.array([sigma]), np.array([lam]))
+        form = solver.forms(DIFFERENCE, [(0, 0)])[0]
+        note = f"relabelled rows were counted in cells; {draws} relabellings of rows would take long"
+        return ExactStatistic(form.plain + form.lam_term, note)
+
+
+def cell_spacing(axes: list[Axis], smallest: float) -> float:
+    """How wide cells are; of two columns they are as many as a relabelling can afford."""
+    area = float(np.prod([axis.length for axis in axes]))
+    return max(_CELL * smallest, float(np.sqrt(area / _MOST_CELLS))) if len(axes) > 1 else _CELL * smallest

@@ -1,0 +1,166 @@
+"""Statistics that are quadratic in the labels: with w = (1/n + 1/m)(label - n/N), T = w'Kw for a kernel K.
+
+From the kernel between all rows, from features at centers, or from mean features where rows are not in memory.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from densdiff.core import selection
+from densdiff.core.resample import BoolArray
+from densdiff.core.scaling import FloatArray
+from densdiff.engines.kernel_sums import means_at
+from densdiff.errors import InputError
+from densdiff.solvers.centers import CenterKernel
+from densdiff.solvers.prepared import Prepared
+from densdiff.testing.limits import LIMIT_ROWS, Limit, centered_root
+from densdiff.testing.statistics import BaseStatistics, Labels, Model, Relabelled, ReportedModel, sigma_and_lam
+
+_TILE = 1 << 21  # kernel values at a time
+_ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 0
+
+
+class PairKernel(Protocol):
+    """A kernel between rows: `FilterKernel`, `CenterKernel`, or the Gaussian of a kernel density estimate."""
+
+    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+        """(k, l), times exp(log_scale)."""
+
+    def log_scale(self, sigma: float) -> float:
+        """Logarithm of the factor that values carry."""
+
+
+def width_of_each_density(model: Model, sigma_unit: float) -> ReportedModel:
+    """A model of two kernel density estimates as it is reported: the width of either, and no lam."""
+    sigma, _ = model
+    return (sigma * sigma_unit, sigma * sigma_unit), None
+
+
+@dataclass(frozen=True)
+class KernelStatistics(BaseStatistics):
+    """From the kernel between all rows, in tiles, never an N x N array: for up to a few thousand rows."""
+
+    rows: FloatArray  # (N, d)
+    models: list[Model]
+    kernel: PairKernel
+    report: Callable[[Model, float], ReportedModel] = sigma_and_lam
+    combines_with_low_order = True
+
+    @property
+    def log_scales(self) -> FloatArray:
+        return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
+
+    def table(self, labels: BoolArray) -> FloatArray:
+        """(k, M) for labels (k, N)."""
+        w, factor = _centered(labels)
+        values = np.zeros((len(labels), len(self.models)))
+        step = max(1, _TILE // len(self.rows))
+        for start in range(0, len(self.rows), step):  # a kernel is symmetric: the part before the diagonal is not made
+            block, part, after = self.rows[start : start + step], w[start : start + step], w[start + step :]
+            for k, (sigma, lam) in enumerate(self.models):
+                kernel = self.kernel.kernel(sigma, lam, block, self.rows[start:])
+                products = kernel[:, : len(part)] @ part + 2.0 * (kernel[:, len(part) :] @ after)
+                values[:, k] += np.einsum("nb,nb->b", part, products)
+        for k, (sigma, lam) in enumerate(self.models):
+            peak = float(self.kernel.kernel(sigma, lam, self.rows[:1], self.rows[:1])[0, 0])
+            values[np.abs(values[:, k]) <= _ROUNDING * factor * peak, k] = 0.0
+        return values
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """From the kernel between some of the rows."""
+        some_rows = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
+        return kernel_limits(some_rows, self.models, self.kernel, factor)
+
+    def reported_model(self, index: int, sigma_unit: float) -> ReportedModel:
+        """As the kernel's estimator reports it."""
+        return self.report(self.models[index], sigma_unit)
+
+
+def _centered(labels: BoolArray) -> tuple[FloatArray, float]:
+    """w of each relabelling, (N, k), and 1/n + 1/m."""
+    total, n = labels.shape[1], int(labels[0].sum())
+    factor = 1.0 / n + 1.0 / (total - n)
+    return np.asarray(np.ascontiguousarray((labels - n / total).T) * factor), factor
+
+
+def kernel_limits(some_rows: FloatArray, models: list[Model], kernel: PairKernel, factor: float) -> list[Limit]:
+    """The limit of each model, from the kernel between some of the pooled rows."""
+    return [Limit(centered_root(kernel.kernel(sigma, lam, some_rows, some_rows)), factor) for sigma, lam in models]
+
+
+@dataclass(frozen=True)
+class CenterStatistics(BaseStatistics):
+    """From features at centers: T is the squared length of a mean, so the cost is N times the number of centers."""
+
+    rows: FloatArray  # (N, d)
+    models: list[Model]
+    kernel: CenterKernel
+    combines_with_low_order = True
+
+    @property
+    def log_scales(self) -> FloatArray:
+        return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
+
+    def table(self, labels: BoolArray) -> FloatArray:
+        """(k, M) for labels (k, N)."""
+        w, factor = _centered(labels)
+        values = np.empty((len(labels), len(self.models)))
+        step = max(1, _TILE // len(self.kernel.centers))
+        for k, (sigma, lam) in enumerate(self.models):
+            total = np.zeros((len(self.kernel.centers), len(labels)))
+            for start in range(0, len(self.rows), step):
+                total += self.kernel.features(sigma, lam, self.rows[start : start + step]).T @ w[start : start + step]
+            values[:, k] = _rounded(np.square(total).sum(axis=0), self.kernel, (sigma, lam), factor)
+        return values
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """From the features of some of the rows."""
+        some_rows = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
+        return _center_limits(some_rows, self.models, self.kernel, factor)
+
+
+def _center_limits(some_rows: FloatArray, models: list[Model], kernel: CenterKernel, factor: float) -> list[Limit]:
+    """The limit of each model, from the features of some of the pooled rows."""
+    roots = (kernel.features(sigma, lam, some_rows) for sigma, lam in models)
+    return [Limit(root - root.mean(axis=0), factor) for root in roots]
+
+
+def _rounded(statistics: FloatArray, kernel: CenterKernel, model: Model, factor: float) -> FloatArray:
+    """Statistics of centers, 0 where they are no more than rounding."""
+    peak = float(kernel.kernel(*model, kernel.centers[:1], kernel.centers[:1])[0, 0])
+    return np.where(statistics <= _ROUNDING * factor * peak, 0.0, statistics)
+
+
+class SummedStatistics(BaseStatistics):
+    """E6 of rows that are not in memory, from mean features at centers, and the limit of its null."""
+
+    def __init__(self, data: Prepared, models: list[Model], kernel: CenterKernel) -> None:
+        self.data, self.models, self.kernel = data, models, kernel
+        sigmas = np.array([sigma for sigma, _ in models])
+        self.log_scales = np.array([kernel.log_scale(sigma) for sigma in sigmas])
+        samples = data.x.rows, data.y.rows
+        self._means = means_at(samples, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
+
+    def table(self, labels: BoolArray) -> FloatArray:
+        """The data's own statistics, (1, M), whatever the labels; there are no others."""
+        factor = 1.0 / len(self.data.x.rows) + 1.0 / len(self.data.y.rows)
+        values = [
+            _rounded(np.square(difference @ self.kernel.root(*model)).sum(), self.kernel, model, factor)
+            for difference, model in zip(self._means[0] - self._means[1], self.models, strict=True)
+        ]
+        return np.array([values])
+
+    def relabelled(self, labels: Labels, count: int, random: np.random.Generator) -> Relabelled:
+        """Refused: sums over rows cannot be relabelled."""
+        raise InputError(
+            "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
+            "test a random part of the rows",
+            argument="null",
+        )
+
+    def limits(self, seed: int, factor: float) -> list[Limit]:
+        """From the features of some of the rows."""
+        return _center_limits(self.data.some_pooled(LIMIT_ROWS), self.models, self.kernel, factor)

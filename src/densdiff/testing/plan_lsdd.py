@@ -1,0 +1,134 @@
+"""The test whose statistic is the squared L2 distance that `LSDD` estimates.
+
+Statistics come from the kernel between all rows, from cells of one or two columns, or from centers, whichever the
+number of rows allows and the user did not exclude.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from densdiff.data import parameters
+from densdiff.data.pair import Pair, check_pair
+from densdiff.errors import InputError
+from densdiff.estimators.lsdd import LSDD
+from densdiff.solvers.base import FilterKernel
+from densdiff.solvers.prepared import Prepared, rows_to_prefetch
+from densdiff.testing.cell_statistics import CellStatistics
+from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics, SummedStatistics
+from densdiff.testing.lsdd_models import POOLED_ROWS, Centers, Grids, fixed_models, given_grids, pooled_model
+from densdiff.testing.planned import TUNING_TEXTS, PlannedTest, PlanOptions
+from densdiff.testing.refit import CrossValidation, refitted_centers, refitted_pairs
+from densdiff.testing.statistics import Model, Statistics
+from densdiff.testing.widths import SPREAD
+
+_KERNEL_WORK = 2e11  # multiplications that relabelling with all pairs of rows may take: two seconds
+_KERNEL_MADE = 900  # relabellings that take as long as making the kernel
+_REFIT_ROWS = 3000
+
+
+def check_lsdd_samples(estimator: LSDD, X: Any, Y: Any) -> Pair:
+    """Two samples from wherever they are; the estimator's seed is drawn, which tells the rows to be asked for."""
+    seed = estimator.random_state = parameters.seed(estimator.random_state)
+    return check_pair(X, Y, prefetch=partial(rows_to_prefetch, seed, estimator.n_centers))
+
+
+def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedTest:
+    """Statistics from the kernel, from cells or from centers; of rows that are not in memory not from the kernel."""
+    estimator.settings().check_columns(data.x.rows.shape[1], len(data.levels) > 0)
+    if not data.all_at_once:
+        return _plan_streamed(estimator, data, options)
+    grids = given_grids(estimator, data)
+    method = "centers" if len(data.levels) else _choose_method(estimator, data, options, grids)
+    if method == "kernel":
+        return _plan_kernel(estimator, data, options, grids)
+    if method == "cells":
+        models, _ = fixed_models(estimator, data, options.tuning, grids)
+        in_cells = CellStatistics(data, models)
+        if not in_cells.narrow or estimator.solver != "auto":
+            return PlannedTest(in_cells, "spectral", _tuning_text(options.tuning, grids, models), 0.0)
+    return _plan_centers(estimator, data, options, grids)
+
+
+def _is_refitted(options: PlanOptions, grids: Grids) -> bool:
+    return options.tuning == "refit" and grids.only_model() is None
+
+
+def _tuning_text(tuning: str, grids: Grids, models: list[Model]) -> str:
+    return "sigma and lam given" if grids.only_model() is not None else TUNING_TEXTS[tuning].format(len(models))
+
+
+def _choose_method(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> str:
+    """How statistics are computed: "centers", "cells" of one or two columns, or the "kernel" between all rows."""
+    if estimator.solver == "centers" or estimator.centers is not None:
+        return "centers"
+    n_models = len(SPREAD) if options.tuning == "aggregate" and grids.only_model() is None else 1  # at most
+    if 2.0 * (options.permutations + _KERNEL_MADE) * n_models * sum(data.sizes) ** 2 <= _KERNEL_WORK:
+        return "kernel"
+    by_rows = options.by_rows or options.tuning == "refit"
+    if data.x.rows.shape[1] <= 2 and estimator.solver != "pairs" and not by_rows:
+        return "cells"
+    return "centers" if estimator.solver == "auto" else "kernel"
+
+
+def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
+    """Statistics from the kernel between all pairs of rows."""
+    rows, models = data.pooled_rows, list[Model]()
+    statistics: Statistics
+    if _is_refitted(options, grids):
+        if len(rows) > _REFIT_ROWS:
+            raise InputError(
+                f"tuning='refit' of {len(rows)} rows needs their pair distances in memory, at most {_REFIT_ROWS} rows; "
+                "use tuning='aggregate' or solver='centers'",
+                argument="tuning",
+            )
+        statistics = refitted_pairs(rows, (data.x, data.y), _cross_validation(data, grids))
+    else:
+        models, _ = fixed_models(estimator, data, options.tuning, grids)
+        if options.tuning == "aggregate" and grids.sigmas is None and grids.lams is None:  # one more costs little
+            models.append(pooled_model(estimator, data)[0])
+        statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]))
+    work = 2.0 * options.permutations * max(1, len(models)) * len(rows) * len(rows)
+    exact_solver = "spectral" if rows.shape[1] <= 2 else "pairs"
+    solver = exact_solver if estimator.solver == "auto" else estimator.solver
+    return PlannedTest(statistics, solver, _tuning_text(options.tuning, grids, models), work)
+
+
+def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
+    """Statistics from features at centers."""
+    rows, models = data.pooled_rows, list[Model]()
+    centers = Centers.draw(estimator, data, grids)
+    n_centers = len(centers.kernel.centers)
+    statistics: Statistics
+    if _is_refitted(options, grids):
+        statistics = refitted_centers(rows, data.sizes, centers.kernel, _cross_validation(data, grids))
+    else:
+        models, categories = fixed_models(estimator, data, options.tuning, grids, centers)
+        statistics = CenterStatistics(rows, models, centers.kernel_with(categories))
+    work = 2.0 * options.permutations * max(1, len(models)) * len(rows) * n_centers
+    return PlannedTest(statistics, "centers", _tuning_text(options.tuning, grids, models), work, n_centers=n_centers)
+
+
+def _plan_streamed(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedTest:
+    """Rows that are not in memory: cells of one or two columns, relabelled exactly, or centers and their limit."""
+    if options.tuning == "refit" or options.by_rows or estimator.solver == "pairs":
+        what = "tuning='refit'" if options.tuning == "refit" else "blocks=" if options.by_rows else "solver='pairs'"
+        raise InputError(f"{what} needs all rows in memory; leave it out, or test a random part of the rows")
+    grids = given_grids(estimator, data)
+    has_few_columns = data.x.rows.shape[1] <= 2 and not len(data.levels)
+    in_cells = has_few_columns and estimator.solver != "centers" and estimator.centers is None
+    centers = None if in_cells else Centers.draw(estimator, data, grids)
+    models, categories = fixed_models(estimator, data, options.tuning, grids, centers)
+    text = _tuning_text(options.tuning, grids, models)
+    if options.tuning == "pooled" and sum(data.sizes) > POOLED_ROWS:
+        text = text.replace("the pooled rows", f"{POOLED_ROWS} pooled rows drawn at random")
+    if centers is None:
+        return PlannedTest(CellStatistics(data, models), "spectral", text, 0.0)
+    statistics = SummedStatistics(data, models, centers.kernel_with(categories))
+    return PlannedTest(statistics, "centers", text, np.inf, n_centers=len(centers.kernel.centers))
+
+
+def _cross_validation(data: Prepared, grids: Grids) -> CrossValidation:
+    sigmas = data.pooled_ladder() if grids.sigmas is None else grids.sigmas
+    return CrossValidation(data.seed, data.n_folds, sigmas, grids.lams)

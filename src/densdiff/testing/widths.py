@@ -1,0 +1,36 @@
+"""Kernel widths that suit the pooled rows, found without a look at their labels."""
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from densdiff.core import selection
+from densdiff.core.kernel import Categories
+from densdiff.core.scaling import FloatArray
+from densdiff.estimators.kde import cross_validated_width
+from densdiff.solvers.prepared import Prepared, WeightedSample
+
+SPREAD = 2.0 ** np.arange(2, -5, -1)  # of the median distance
+STRONG = 1.0  # the lam of these widths: E12 is then close to an MMD with a Gaussian kernel of width sigma
+MEDIAN_ROWS = 500
+_NEAR = 0.01  # the quantile of distances below which a kernel sees too few pairs
+
+
+def spread_sigmas(rows: FloatArray, seed: int, categories: Categories | None = None) -> FloatArray:
+    """The sigmas that "aggregate" combines, widest first, from a few hundred of the rows."""
+    return sigmas_of(rows[selection.draw_rows(seed, len(rows), MEDIAN_ROWS)], categories)
+
+
+def sigmas_of(some_rows: FloatArray, categories: Categories | None = None) -> FloatArray:
+    """The sigmas that suit these rows, widest first: none so narrow that hardly any row has another one near."""
+    distances = pdist(some_rows if categories is None else categories.embedded(some_rows))
+    positive = distances[distances > 0]
+    if len(positive) == 0:
+        return np.ones(1)
+    near, median = np.quantile(positive, [_NEAR, 0.5])
+    sigmas = SPREAD * float(median)
+    return np.asarray(sigmas[sigmas >= min(0.6 * float(near), float(median))])
+
+
+def pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
+    """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
+    return cross_validated_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
