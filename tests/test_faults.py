@@ -150,14 +150,14 @@ def test_hostile_41_a_read_only_folder_is_refused_before_the_work(command, read_
 
 
 STAGES = {
-    "reading": (files, "opened", ("compare", "changes", "balance", "monitor")),
+    "reading": (files, "open_file", ("compare", "changes", "balance", "monitor")),
     "estimating": (comparing, "pair_test", ("compare",)),
     "scanning": (SeriesScan, "of", ("changes",)),
     "matching": (class_balance, "_intervals", ("balance",)),
     "learning": (dd.ChangeMonitor, "_learn", ("monitor",)),
     "working": (jobs, "_quietly", ("paper",)),
     "renaming": (os, "replace", ("compare", "changes", "balance", "monitor", "paper")),
-    "printing": (cli, "_tell", ("compare", "changes", "balance")),
+    "printing": (cli, "_print_result", ("compare", "changes", "balance")),
 }
 
 
@@ -284,9 +284,9 @@ def test_hostile_38_a_monitor_killed_between_any_two_lines_goes_on_with_the_same
             states.append((folder / "out").read_bytes())
             yield each
 
-    monkeypatch.setattr(stream, "rows_of", watched)
+    monkeypatch.setattr(stream, "read_rows", watched)
     _, whole, _ = run(*MONITOR, given=ROWS)
-    monkeypatch.setattr(stream, "rows_of", usual)
+    monkeypatch.setattr(stream, "read_rows", usual)
     assert whole.count("\n") >= 1
     assert len(states) == 60
     header, *lines = ROWS.splitlines(keepends=True)
