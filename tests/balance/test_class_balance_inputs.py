@@ -12,16 +12,6 @@ from tests.classes import FRAMES, NAMES, classes, fitted
 # --- tables and labels of every kind ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [*FRAMES, "list"])
-@pytest.mark.parametrize("kind_new", [*FRAMES, "list"])
-def test_every_table_gives_the_answer_of_the_array(kind, kind_new):
-    X, y, new = classes(27)
-    makers = FRAMES | {"list": lambda rows: rows.tolist()}
-    balance = fitted(makers[kind](X), y)
-    np.testing.assert_array_equal(balance.predict(makers[kind_new](new)), fitted(X, y).predict(new))
-    assert balance.feature_names_ == (tuple(NAMES) if kind in FRAMES else ("x0", "x1"))
-
-
 @pytest.mark.parametrize("kind", FRAMES)
 def test_columns_of_new_rows_are_matched_by_name(kind):
     X, y, new = classes(28)
@@ -225,15 +215,6 @@ def test_before_fit_there_is_nothing_to_ask():
     for method in ("predict", "estimate", "class_weight"):
         with pytest.raises(dd.NotFittedError, match="call fit"):
             getattr(dd.ClassBalance(), method)([[0.0], [1.0]])
-
-
-def test_a_refused_refit_leaves_the_model_as_it_was():
-    X, y, new = classes(38)
-    balance = fitted(X, y)
-    expected = balance.predict(new)
-    with pytest.raises(dd.InputError):
-        balance.fit(X[:, :1], np.zeros(40))
-    np.testing.assert_array_equal(balance.predict(new), expected)
 
 
 @pytest.mark.hostile(14)

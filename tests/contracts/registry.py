@@ -194,6 +194,12 @@ FORMS = [
     Form("pyarrow", lambda rows: pa.table(named(rows)), _any),
 ]
 
+_BY_NAME = {form.name: form for form in FORMS}
+MIXES = [  # forms of the first table, the second and so on, and of the points
+    tuple(_BY_NAME[name] for name in names)
+    for names in (("pandas", "polars"), ("pyarrow", "pandas"), ("list", "pyarrow"), ("polars", "Fortran array"))
+]
+
 # Who takes rows that are not in memory, and what may differ then from the answer to the array: a test relabels cells
 # where it has all rows otherwise, and has the limit of its null for categories. Everybody else refuses them.
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")

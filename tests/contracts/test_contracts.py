@@ -1,5 +1,6 @@
 """What every estimator, question and result promises, whatever it computes; the lists are in registry.py."""
 
+import itertools
 import json
 import pickle
 import random
@@ -18,7 +19,7 @@ from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 import densdiff as dd
-from tests.contracts.registry import BEYOND_MEMORY, ENGINES, ESTIMATORS, FORMS, POINTS, QUESTIONS, named
+from tests.contracts.registry import BEYOND_MEMORY, ENGINES, ESTIMATORS, FORMS, MIXES, POINTS, QUESTIONS, named
 
 N = 24
 SEED = 7
@@ -65,7 +66,8 @@ def said(model, points):
     found = {name: each for name, each in vars(model).items() if name.endswith("_") and not name.startswith("_")}
     found = {name: each for name, each in found.items() if name not in machinery}
     found = {name: each for name, each in found.items() if not hasattr(each, "get_params")}
-    return found | {"predicted": model.predict(points)}
+    distance = {"distance": model.l2_distance()} if hasattr(model, "l2_distance") else {}
+    return found | distance | {"predicted": model.predict(points)}
 
 
 def held(given, form):
@@ -86,9 +88,17 @@ def columns(frame):
     return {name: repr(np.asarray(frame[name]).tolist()) for name in names}
 
 
+def arrays_of(given):
+    """Every array of the inputs, those of columns too."""
+    parts = [list(each.values()) if isinstance(each, dict) else [each] for each in given.values()]
+    return [array for part in parts for array in part if isinstance(array, np.ndarray)]
+
+
 @each_case
 def test_neither_inputs_nor_random_state_nor_terminal_are_touched(case, capfd):
     given = case.inputs(N)
+    for array in arrays_of(given):
+        array.flags.writeable = False
     before = contents(given), bits(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
     found = answer(case, **given)
     str(found), repr(found)
@@ -98,7 +108,18 @@ def test_neither_inputs_nor_random_state_nor_terminal_are_touched(case, capfd):
 
 @each_case
 def test_the_same_seed_gives_the_same_bits(case):
-    assert bits(answer(case)) == bits(first(case))
+    found = answer(case)
+    assert bits(found) == bits(first(case))
+    assert getattr(found, "seed", SEED) == getattr(found, "seed_", SEED) == SEED
+
+
+@each_case
+def test_an_answer_does_not_follow_the_arrays_of_the_caller(case):
+    given = case.inputs(N)
+    found = answer(case, **given)
+    for array in arrays_of(given):
+        array[:] = array[0]
+    assert bits(found) == bits(first(case))
 
 
 @each_case
@@ -121,6 +142,35 @@ def test_every_container_gives_the_bits_of_the_array_and_is_not_changed(case, fo
     before = contents(given)
     assert bits(answer(case, **given), form.hold(POINTS)) == bits(first(case))
     assert contents(given) == before
+
+
+@pytest.mark.parametrize(
+    ("case", "mix"),
+    [(case, mix) for case in [*ESTIMATORS, *QUESTIONS] for mix in MIXES if all(form.takes(case) for form in mix)],
+    ids=lambda each: " and ".join(map(str, each)) if isinstance(each, tuple) else str(each),
+)
+def test_containers_of_different_kinds_go_together(case, mix):
+    given = case.inputs(N)
+    turns = itertools.cycle(mix)
+    given = {name: next(turns).hold(each) if is_table(each) else each for name, each in given.items()}
+    assert bits(answer(case, **given), next(turns).hold(POINTS)) == bits(first(case))
+
+
+@pytest.mark.parametrize("kind", ["int8", "float32", "object"])
+@pytest.mark.parametrize("case", [case for case in [*ESTIMATORS, *QUESTIONS] if case.name != "compare mixed"], ids=str)
+@pytest.mark.hostile(19)
+def test_narrow_numbers_give_the_bits_of_wide_ones(case, kind):
+    tables, wide = of_whole_numbers(case)
+    narrow = answer(case, **case.inputs(N) | {name: each.astype(kind) for name, each in tables.items()})
+    assert bits(narrow) == bits(wide)
+
+
+@cache
+def of_whole_numbers(case):
+    """The tables of a case rounded, and its answer to them."""
+    given = {name: each for name, each in case.inputs(N).items() if is_table(each)}
+    tables = {name: np.clip(np.round(each), -99, 99) + 0.0 for name, each in given.items()}  # an integer has no -0.0
+    return tables, answer(case, **case.inputs(N) | tables)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """KLIEP: scores of the plain loop, what must not change the ratio, relabellings as fits of their rows, edges."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -212,16 +210,9 @@ def test_frames_match_columns_by_name(draw):
     np.testing.assert_array_equal(framed.samples_[1], y)
 
 
-def test_refit_and_same_seed_give_the_same_bits(draw):
-    x, y = draw(13)
-    model = KLIEP(n_centers=20, random_state=4).fit(*draw(14, d=1)).fit(x, y)
-    fresh = KLIEP(n_centers=20, random_state=4).fit(x, y)
-    np.testing.assert_array_equal(model.predict(y), fresh.predict(y))
-    assert model.kl_divergence_ == fresh.kl_divergence_
-    assert model.seed_ == 4
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(y), model.predict(y))
-    other = KLIEP(n_centers=20, random_state=5).fit(x, y)
-    assert not np.array_equal(other.centers_, model.centers_)
+def test_another_seed_draws_other_centers(draw):
+    first, other = (KLIEP(n_centers=20, random_state=seed).fit(*draw(13)) for seed in (4, 5))
+    assert not np.array_equal(first.centers_, other.centers_)
 
 
 def test_clone_copies_the_parameters():

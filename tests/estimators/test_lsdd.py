@@ -1,7 +1,5 @@
 """LSDD against the plain loop of `tests/oracle.py`, its learned attributes, weights and scikit-learn manners."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -291,15 +289,10 @@ def test_refit_equals_a_fresh_fit_bit_for_bit(draw, solver):
 
 
 @each_solver
-@pytest.mark.parametrize("d", [1, 4])
-def test_same_seed_gives_the_same_bits(draw, d, solver):
-    x, y = draw(25, 90, 60, columns(solver, d))
+def test_another_seed_draws_other_folds_and_centers(draw, solver):
+    x, y = draw(25, 90, 60, columns(solver, 4))
     model = dd.LSDD(solver=solver, n_centers=50, random_state=9)
-    first, second = (clone(model).fit(x, y) for _ in range(2))
-    np.testing.assert_array_equal(first.predict(y), second.predict(y))
-    np.testing.assert_array_equal(first.cv_results_["fold_scores"], second.cv_results_["fold_scores"])
-    assert first.l2_distance() == second.l2_distance() == first.l2_distance()
-    other = clone(model).set_params(random_state=10).fit(x, y)
+    first, other = (clone(model).set_params(random_state=seed).fit(x, y) for seed in (9, 10))
     assert not np.array_equal(first.cv_results_["fold_scores"], other.cv_results_["fold_scores"])
     if solver == "centers":
         assert not np.array_equal(first.centers_, other.centers_)
@@ -344,16 +337,6 @@ def test_asking_before_fit_is_a_not_fitted_error(estimator, call):
     with pytest.raises(dd.NotFittedError, match="fit") as caught:
         call(estimator())
     assert isinstance(caught.value, SklearnNotFittedError)
-
-
-@each_solver
-def test_pickled_model_answers_the_same(draw, solver):
-    x, y = draw(28)
-    model = dd.LSDD(solver=solver, random_state=0).fit(x, y)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.predict(y), model.predict(y))
-    assert copy.l2_distance() == model.l2_distance()
-    assert repr(copy) == repr(model)
 
 
 @each_solver
