@@ -1,9 +1,8 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,14 @@ import numpy as np
 from densdiff import messages
 from densdiff.comparing.pictures import ROWS as PICTURED_ROWS
 from densdiff.comparing.pictures import curve, map_of, shares
-from densdiff.comparing.wording import condition_text, describe_levels, describe_shift, effect_word, percent
+from densdiff.comparing.results import (
+    ColumnDifference,
+    Comparison,
+    MissingDifference,
+    PairDifference,
+    RegionDifference,
+)
+from densdiff.comparing.wording import condition_text, describe_levels, describe_shift, effect_word
 from densdiff.core import regions as core_regions
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
@@ -23,210 +29,17 @@ from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, match_tables
 from densdiff.errors import InputError, plain
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.results import DistanceResult
-from densdiff.results import Curve, Map, Receipt, Shares
+from densdiff.results import Curve, Shares
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
 from densdiff.testing import columns as single
-from densdiff.testing.two_sample import TwoSampleResult, pair_test
+from densdiff.testing.two_sample import pair_test
 from densdiff.threads import on_one_thread
 
 _LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRED = 100  # columns among which pairs are sought
-_ALIKE = 0.1  # measures of dependence that tell no difference
 _PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
-_SHOWN = 10  # columns, pairs and regions in the text
-
-
-@dataclass(frozen=True)
-class ColumnDifference:
-    """One column of two tables.
-
-    ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
-    of columns; ``direction`` says what moved, for categories which levels gained and lost.
-    """
-
-    name: str
-    kind: str  # "number" or "category"
-    normalized: float
-    interval: tuple[float, float]
-    pvalue: float
-    pvalue_adjusted: float
-    differs: bool
-    direction: str
-    profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
-
-
-@dataclass(frozen=True)
-class RegionDifference:
-    """A rule in terms of the columns that holds for more or fewer rows of B than of A.
-
-    Found on one half of the rows; counts, shares, interval (of share_b - share_a) and p-value are those of the other.
-    """
-
-    rule: str
-    conditions: tuple[dict[str, Any], ...]  # column, low, high, levels: low < column <= high, or one of the levels
-    share_a: float
-    share_b: float
-    interval: tuple[float, float]
-    pvalue_adjusted: float
-    count_a: int
-    count_b: int
-
-    def __str__(self) -> str:
-        low, high = (f"{100 * end:+.1f}" for end in self.interval)
-        return f"{self.rule}: {percent(self.share_a)} of A, {percent(self.share_b)} of B ({low} to {high} points)"
-
-
-@dataclass(frozen=True)
-class PairDifference:
-    """Two columns that depend on each other differently in the two tables, whatever each does by itself."""
-
-    first: str
-    second: str
-    measure: str
-    dependence_a: float
-    dependence_b: float
-    pvalue_adjusted: float
-    map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
-
-    def __str__(self) -> str:
-        names = f"{messages.bare(self.first)} and {messages.bare(self.second)}"
-        alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
-        how = ", related in another way" if alike else ""
-        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{how}"
-
-
-@dataclass(frozen=True)
-class MissingDifference:
-    """How often a column is missing in each table."""
-
-    name: str
-    share_a: float
-    share_b: float
-    pvalue_adjusted: float
-    differs: bool
-
-    def __str__(self) -> str:
-        return f"{messages.bare(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison(Receipt):
-    """Two tables compared.
-
-    Attributes
-    ----------
-    differ : bool
-        Whether the joint test is significant at ``alpha`` and the normalized distance at least ``min_effect``.
-    distance : DistanceResult
-        Of all columns together.
-    effect : str
-        The normalized distance in words: negligible, small, medium, large or very large.
-    test : TwoSampleResult
-        Of all columns together.
-    columns : list of ColumnDifference
-        The most different first.
-    adjustment : str
-        How p-values account for the number of columns: "Westfall-Young" or "Holm".
-    pairs : list of PairDifference
-        Pairs of columns whose dependence differs significantly.
-    regions : list of RegionDifference
-        Where B has significantly more or fewer rows than A.
-    missing : list of MissingDifference
-        Columns with missing values; different rates are a finding of their own.
-    left_out : list of tuple
-        Names of columns that were not compared, and why.
-    alpha, min_effect : float
-    """
-
-    differ: bool
-    distance: DistanceResult
-    effect: str
-    test: TwoSampleResult
-    columns: list[ColumnDifference]
-    adjustment: str
-    pairs: list[PairDifference]
-    regions: list[RegionDifference]
-    missing: list[MissingDifference]
-    left_out: list[tuple[str, str]]
-    alpha: float
-    min_effect: float
-
-    @property
-    def answer(self) -> str:
-        """The finding in one sentence, the size of the effect first."""
-        low, high = self.distance.normalized_interval or (0.0, 1.0)
-        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1, p = {self.test.pvalue:.3g}"
-        if self.differ:
-            return f"A and B differ, {self.effect} effect: {size}"
-        if self.test.pvalue <= self.alpha:
-            return f"A and B differ less than asked for ({self.min_effect:g}), {self.effect} effect: {size}"
-        changed = [column.name for column in self.columns if column.differs]
-        whole = " as a whole" if changed else ""
-        more = f"; single columns do: {', '.join(map(messages.bare, changed[:5]))}" if changed else ""
-        return f"A and B do not differ significantly{whole}: {size}{more}"
-
-    def _contents(self) -> dict[str, Any]:
-        """Without what only pictures need."""
-        plain = replace(
-            self,
-            columns=[replace(column, profile=None) for column in self.columns],
-            pairs=[replace(pair, map=None) for pair in self.pairs],
-        )
-        found = asdict(plain)
-        for part, name in (("columns", "profile"), ("pairs", "map")):
-            for each in found[part]:
-                del each[name]
-        return found | {"answer": self.answer}
-
-    def __str__(self) -> str:
-        changed = [column for column in self.columns if column.differs]
-        lines = [self.answer]
-        head = f"{len(changed)} of {len(self.columns)} differ ({self.adjustment}, alpha {self.alpha:g})"
-        lines += _block("columns", [head, *map(_column_line, changed)])
-        lines += _block("pairs", list(map(str, self.pairs)))
-        lines += _block("regions", list(map(str, self.regions)))
-        lines += _block("missing", [str(each) + ("" if each.differs else ", no difference") for each in self.missing])
-        lines += _block("left out", [f"{messages.bare(name)}: {why}" for name, why in self.left_out])
-        lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
-        return "\n".join(lines + self._receipt_lines())
-
-    def _repr_html_(self) -> str:
-        cells = ("column", "distance", "p, adjusted", "what moved")
-        head = "".join(f"<th>{cell}</th>" for cell in cells)
-        body = "".join(
-            f"<tr><td>{escape(messages.bare(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
-            f"<td>{escape(c.direction)}</td></tr>"
-            for c in self.columns[:_SHOWN]
-        )
-        found = [*map(str, self.regions), *map(str, self.pairs)]
-        rest = "".join(f"<li>{escape(text)}</li>" for text in found[:_SHOWN])
-        more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
-        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{body}</table>{more}<ul>{rest}</ul>"
-
-    def plot(self, ax: Any = None) -> Any:
-        """The columns ranked by distance; needs matplotlib."""
-        from densdiff.plots import plot_comparison
-
-        return plot_comparison(self, ax)
-
-    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
-        from densdiff.report import write_comparison
-
-        return write_comparison(path, self, title)
-
-
-def _block(title: str, lines: list[str]) -> list[str]:
-    rest = [f"and {len(lines) - _SHOWN - 1} more"] if len(lines) > _SHOWN + 1 else []
-    return [f"  {title if k == 0 else '':10s}  {line}" for k, line in enumerate(lines[: _SHOWN + 1] + rest)]
-
-
-def _column_line(column: ColumnDifference) -> str:
-    size = f"{column.normalized:.3g} [{column.interval[0]:.3g}, {column.interval[1]:.3g}]"
-    return f"{messages.bare(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
 
 
 @on_one_thread
