@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from densdiff import messages
-from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.core.scaling import FloatArray, from_log
 from densdiff.core.selection import standard_errors
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
@@ -16,7 +16,7 @@ from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
-from densdiff.solvers.distance import fit_distance, raw_estimates
+from densdiff.solvers.distance import fit_distance, raw_estimates, saturation_note
 from densdiff.solvers.fit import PAIRS_ROWS, Fit, Settings, find_fit
 from densdiff.solvers.prepared import prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
@@ -228,13 +228,8 @@ class LSDD(BaseEstimator):
         level = parameters.fraction(level, "level")
         found = fit_distance(fit, level)
         notes = self._notes(fit)
-        log_squared = float(np.log(found.value) + found.log_factor) if found.value > 0 else None
-        if saturates(found.value, found.log_factor):
-            notes.append(
-                f"the squared distance is out of the range of doubles (its logarithm is {log_squared:.6g}): squared "
-                "saturates, read log_squared or normalized"
-            )
-            messages.warn(notes[-1])
+        if note := saturation_note(found):
+            messages.warn(note, notes)
         squared, error, low, high = from_log([found.value, found.error, *found.ends], found.log_factor).tolist()
         return DistanceResult(
             squared=squared,
@@ -244,7 +239,7 @@ class LSDD(BaseEstimator):
             normalized_interval=found.normalized_ends,
             level=level,
             estimates=raw_estimates(fit),
-            log_squared=log_squared,
+            log_squared=found.log_squared,
             **self._receipt(fit, notes),
         )
 
