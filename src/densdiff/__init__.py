@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from densdiff import datasets, metrics, plots
     from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
-    from densdiff.comparing.compare import (
+    from densdiff.comparing.compare import compare
+    from densdiff.comparing.results import (
         ColumnDifference,
         Comparison,
         MissingDifference,
         PairDifference,
         RegionDifference,
-        compare,
     )
     from densdiff.distance.l2 import l2_distance
     from densdiff.errors import (
@@ -85,11 +85,11 @@ _HOME = {
     "l2_distance": "distance.l2",
     "TwoSampleResult": "testing.two_sample",
     "two_sample_test": "testing.two_sample",
-    "ColumnDifference": "comparing.compare",
-    "Comparison": "comparing.compare",
-    "MissingDifference": "comparing.compare",
-    "PairDifference": "comparing.compare",
-    "RegionDifference": "comparing.compare",
+    "ColumnDifference": "comparing.results",
+    "Comparison": "comparing.results",
+    "MissingDifference": "comparing.results",
+    "PairDifference": "comparing.results",
+    "RegionDifference": "comparing.results",
     "compare": "comparing.compare",
     "ChangesResult": "series.detect",
     "detect_changes": "series.detect",

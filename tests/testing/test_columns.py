@@ -13,8 +13,9 @@ from scipy.stats import rankdata
 
 from densdiff.core import resample
 from densdiff.data.tables import match_tables
+from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn, level_counts
 from densdiff.sources.array_sample import ArraySample
-from densdiff.testing import columns as single
+from densdiff.testing import columns as column_tests
 from densdiff.testing.low_order import LowOrderStatistics
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
@@ -25,12 +26,16 @@ def one(x, y):
     return match_tables({"c": x}, {"c": y}, None, "error").column(0)
 
 
-def level_cells(x, y, how=single.WESTFALL_YOUNG):
-    return single.level_cells(one(x, y), how)
+def level_cells(x, y, adjustment=column_tests.WESTFALL_YOUNG):
+    return column_tests.level_cells(LevelColumn(one(x, y)), adjustment)
 
 
-def number_cells(x, y, how=single.WESTFALL_YOUNG):
-    return single.number_cells(one(x, y), 0, how)
+def number_cells(x, y, adjustment=column_tests.WESTFALL_YOUNG):
+    return column_tests.number_cells(NumberColumn(one(x, y), 0), adjustment)
+
+
+def pvalues(cells, sizes, adjustment, permutations):
+    return column_tests.column_pvalues(cells, sizes, adjustment, permutations=permutations, alpha=0.05, seed=0)
 
 
 def letters(seed, n, m, p=(0.5, 0.3, 0.2), q=(0.2, 0.3, 0.5)):
@@ -71,8 +76,8 @@ def test_levels_are_counted_as_by_a_loop(x, y):
     levels = pair.levels[0] if pair.levels else ()
     expected = [[Counter(part)[level] for level in levels] for part in ([*x, "d"], [*y, "a"])]
     assert levels == tuple(sorted({*x, *y, "a", "d"}))
-    assert single.level_counts(pair).tolist() == expected
-    cells = single.level_cells(pair, single.WESTFALL_YOUNG)
+    assert level_counts(pair, 0).tolist() == expected
+    cells = column_tests.level_cells(LevelColumn(pair), column_tests.WESTFALL_YOUNG)
     assert cells.index.tolist() == [levels.index(value) for value in [*x, "d", *y, "a"]]
 
 
@@ -113,19 +118,19 @@ def test_relabelled_counts_equal_brute_force(column):
         index[[0, 20]] = -1
         kept = np.unique(index[index >= 0])
         index = np.where(index < 0, -1, np.searchsorted(kept, index))
-        cells = single.ColumnCells(index, cells.counts[:, kept], cells.statistics)
+        cells = column_tests.ColumnCells(index, cells.counts[:, kept], cells.statistics)
     labels = np.random.default_rng(3).random((6, 23)) < 0.6
     expected = [
         [sum(row[i] and cells.index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
         for row in labels.tolist()
     ]
-    assert single._counts_of_a(cells, labels).tolist() == expected
+    assert column_tests._relabelled_counts(cells, labels).tolist() == expected
 
 
 def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
-        np.testing.assert_array_equal(single._counts_of_a(cells, is_a[None])[0], cells.counts[0])
+        np.testing.assert_array_equal(column_tests._relabelled_counts(cells, is_a[None])[0], cells.counts[0])
 
 
 def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
@@ -136,8 +141,8 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     parts = list(itertools.combinations(range(n + m), n))  # the data are the first
     labels = np.array([[i in part for i in range(n + m)] for part in parts])
     monkeypatch.setattr(resample, "relabellings", lambda *_: iter([labels[1:]]))
-    p, adjusted = single.column_pvalues(columns, (n, m), single.WESTFALL_YOUNG, len(parts) - 1, 0.05, 0)
-    assert single.choose_adjustment(n, m, len(parts) - 1) == single.WESTFALL_YOUNG
+    p, adjusted = pvalues(columns, (n, m), column_tests.WESTFALL_YOUNG, len(parts) - 1)
+    assert column_tests.choose_adjustment(n, m, len(parts) - 1) == column_tests.WESTFALL_YOUNG
 
     values = []
     for cells in columns:
@@ -210,24 +215,24 @@ def test_holm_of_nothing_is_nothing():
     ],
 )
 def test_the_adjustment_follows_the_sizes(n, m, permutations, how):
-    assert single.choose_adjustment(n, m, permutations) == how
+    assert column_tests.choose_adjustment(n, m, permutations) == how
 
 
 def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     n, m, count = 14, 9, 20_000
     x, y = np.array(["a"] * 9 + ["b"] * 5), np.array(["a"] * 3 + ["b"] * 6)
-    p, adjusted = single.column_pvalues([level_cells(x, y, single.HOLM)], (n, m), single.HOLM, count, 0.05, 0)
+    p, adjusted = pvalues([level_cells(x, y, column_tests.HOLM)], (n, m), column_tests.HOLM, count)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    assert single.choose_adjustment(n, m, count) == single.HOLM
+    assert column_tests.choose_adjustment(n, m, count) == column_tests.HOLM
     assert adjusted[0] == p[0]
     assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
 
 def test_many_columns_can_still_reach_alpha_by_holm():
-    cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2)), single.HOLM) for seed in range(30)]
-    cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)), single.HOLM)
-    p, adjusted = single.column_pvalues(cells, (60, 40), single.HOLM, 19, 0.05, 0)
+    cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2)), column_tests.HOLM) for seed in range(30)]
+    cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)), column_tests.HOLM)
+    p, adjusted = pvalues(cells, (60, 40), column_tests.HOLM, 19)
     assert adjusted[7] <= 0.05 < np.delete(adjusted, 7).min()
     assert p[7] == 1 / (1 + 4 * 30 / 0.05)
 
@@ -236,30 +241,31 @@ def test_a_closer_look_is_taken_only_where_it_may_matter(monkeypatch):
     tried = []
     drawn = resample.permuted_counts
     monkeypatch.setattr(resample, "permuted_counts", lambda *of: (tried.append(of[2]), drawn(*of))[1])
-    same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20), single.HOLM)
-    other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10), single.HOLM)
+    same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20), column_tests.HOLM)
+    other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10), column_tests.HOLM)
     for cells, counts in ((same, [19]), (other, [19, 80])):
         tried.clear()
-        p, _ = single.column_pvalues([cells], (60, 40), single.HOLM, 19, 0.05, 0)
+        p, _ = pvalues([cells], (60, 40), column_tests.HOLM, 19)
         assert tried == counts
         assert p[0] == (1.0 if cells is same else 1 / 81)
 
 
 def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch):
-    cells = level_cells(*letters(5, 60, 40), single.HOLM)
-    whole = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
+    cells = level_cells(*letters(5, 60, 40), column_tests.HOLM)
+    whole = pvalues([cells], (60, 40), column_tests.HOLM, 999)
     monkeypatch.setattr(resample, "_COUNTS", 300)
-    parts = single.column_pvalues([cells], (60, 40), single.HOLM, 999, 0.05, 0)
+    parts = pvalues([cells], (60, 40), column_tests.HOLM, 999)
     np.testing.assert_array_equal(whole, parts)
 
 
 def test_a_column_of_one_value_has_no_cells_and_no_distance():
-    same = one(np.ones(4), np.ones(5)), one(np.array(["a"] * 4), np.array(["a"] * 5))
-    for how in (single.WESTFALL_YOUNG, single.HOLM):
-        assert single.number_cells(same[0], 0, how) is None
-        assert single.level_cells(same[1], how) is None
-    assert single.number_distance(same[0], 0.95, 0) == single.ColumnDistance(0.0, (0.0, 0.0))
-    assert single.level_distance(same[1], 0.95).normalized == 0.0
+    number = NumberColumn(one(np.ones(4), np.ones(5)), 0)
+    level = LevelColumn(one(np.array(["a"] * 4), np.array(["a"] * 5)))
+    for adjustment in (column_tests.WESTFALL_YOUNG, column_tests.HOLM):
+        assert column_tests.number_cells(number, adjustment) is None
+        assert column_tests.level_cells(level, adjustment) is None
+    assert number.distance(0.95) == ColumnDistance(0.0, (0.0, 0.0))
+    assert level.distance(0.95).normalized == 0.0
 
 
 @given(LETTERS, LETTERS)
@@ -267,7 +273,7 @@ def test_the_distance_of_levels_compares_pairs_of_different_rows(x, y):
     x, y = [*x, "a"], [*y, "d"]
     own = [np.mean([a == b for a, b in itertools.permutations(part, 2)]) for part in (x, y)]
     cross = np.mean([a == b for a in x for b in y])
-    found = single.level_distance(one(np.array(x, dtype=object), np.array(y, dtype=object)), 0.95)
+    found = LevelColumn(one(np.array(x, dtype=object), np.array(y, dtype=object))).distance(0.95)
     expected = np.clip(1 - 2 * cross / sum(own), 0, 1) if sum(own) > 0 else 0.0
     assert found.normalized == pytest.approx(expected, abs=1e-12)
     assert 0 <= found.interval[0] <= found.normalized <= found.interval[1] <= 1
@@ -282,7 +288,7 @@ def test_squared_shares_from_pairs_of_rows_are_unbiased_over_all_samples():
         pair = one(*(np.repeat(list("abc"), counts) for counts in (rows, other)))
         cross = rows[0] / 4
         ratio = 1 - 2 * cross / (own := (4 * np.square(rows / 4).sum() - 1) / 3 + 1)
-        assert single.level_distance(pair, 0.95).normalized == pytest.approx(max(ratio, 0.0), abs=1e-12)
+        assert LevelColumn(pair).distance(0.95).normalized == pytest.approx(max(ratio, 0.0), abs=1e-12)
         total += np.prod(p[list(part)]) * (own - 2 * cross)
     assert total == pytest.approx(np.square(p - [1, 0, 0]).sum(), rel=1e-12)
 
@@ -296,7 +302,7 @@ def test_the_distance_of_levels_is_right_on_average_and_its_interval_covers(q):
     found = []
     for _ in range(300):
         x, y = random.choice(3, (150, 1), p=p).astype(float), random.choice(3, (90, 1), p=q).astype(float)
-        found.append(single.level_distance(replace(pair, x=ArraySample(x), y=ArraySample(y)), 0.95))
+        found.append(LevelColumn(replace(pair, x=ArraySample(x), y=ArraySample(y))).distance(0.95))
     covered = np.mean([each.interval[0] <= truth <= each.interval[1] for each in found])
     assert covered >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / 300)
     if truth > 0.05:  # else values are cut at 0
@@ -306,7 +312,7 @@ def test_the_distance_of_levels_is_right_on_average_and_its_interval_covers(q):
 
 def test_levels_of_which_none_occurs_twice_tell_nothing():
     pair = one(np.array(list("ab")), np.array(list("ab")))
-    assert single.level_distance(pair, 0.95) == single.ColumnDistance(0.0, (0.0, 1.0))
+    assert LevelColumn(pair).distance(0.95) == ColumnDistance(0.0, (0.0, 1.0))
 
 
 def low_order_features(column, levels):
@@ -350,7 +356,7 @@ def test_low_order_statistics_are_squared_differences_of_mean_features_of_column
         [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
         for in_a in labels
     ]
-    np.testing.assert_allclose(found.table(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
+    np.testing.assert_allclose(found.of(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
 
 
 def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
@@ -371,7 +377,7 @@ def test_pairs_of_very_many_columns_have_one_feature_of_each():
     first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
     expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
     place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
-    assert found.table(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
+    assert found.of(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
 
 
 def test_low_order_statistics_see_ranks_only():
@@ -379,7 +385,7 @@ def test_low_order_statistics_see_ranks_only():
     other = rows.copy()
     other[:, 0] = np.exp(3 * rows[:, 0])
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    first, second = (LowOrderStatistics(each, levels, 0).table(labels) for each in (rows, other))
+    first, second = (LowOrderStatistics(each, levels, 0).of(labels) for each in (rows, other))
     np.testing.assert_array_equal(first, second)
 
 
@@ -387,8 +393,8 @@ def test_a_constant_column_adds_nothing_to_low_order_statistics():
     rows, levels = mixed_rows(3, 40)
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
     wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
-    found = LowOrderStatistics(wider, np.append(levels, 1), 0).table(labels)
-    plain = LowOrderStatistics(rows, levels, 0).table(labels)
+    found = LowOrderStatistics(wider, np.append(levels, 1), 0).of(labels)
+    plain = LowOrderStatistics(rows, levels, 0).of(labels)
     np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
     assert not found[:, [0, 5]].any()
     np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
@@ -402,7 +408,7 @@ def test_low_order_statistics_of_many_rows_look_at_some_of_them():
     others = np.setdiff1d(np.arange(3500), found.chosen)
     changed = labels.copy()
     changed[:, others] = ~changed[:, others]
-    np.testing.assert_array_equal(found.table(labels), found.table(changed))
+    np.testing.assert_array_equal(found.of(labels), found.of(changed))
 
 
 def test_low_order_statistics_grow_with_what_they_look_for():
@@ -417,7 +423,7 @@ def test_low_order_statistics_grow_with_what_they_look_for():
     tails = {}
     for name, data in (("dependent", dependent), ("shifted", shifted)):
         statistics = LowOrderStatistics(data, none, 0)
-        table = statistics.combined(statistics.table(relabelled))
+        table = statistics.combined(statistics.of(relabelled))
         tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
     assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
     assert min(tails["dependent"][:2]) > 0.05

@@ -1,232 +1,54 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.comparing.pictures import ROWS as PICTURED_ROWS
-from densdiff.comparing.pictures import curve, map_of, shares
-from densdiff.comparing.wording import condition_text, describe_levels, describe_shift, effect_word, percent
-from densdiff.core import regions as core_regions
+from densdiff.comparing.columns import LEVEL, compare_columns
+from densdiff.comparing.pictures import map_of
+from densdiff.comparing.results import (
+    ColumnDifference,
+    Comparison,
+    MissingDifference,
+    PairDifference,
+    RegionDifference,
+)
+from densdiff.comparing.wording import condition_text, effect_word
 from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
-from densdiff.core.scaling import FloatArray
+from densdiff.core.regions import Condition, conditional_counts, find_regions
+from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, match_tables
 from densdiff.errors import InputError, plain
 from densdiff.estimators.lsdd import LSDD
-from densdiff.estimators.results import DistanceResult
-from densdiff.results import Curve, Map, Receipt, Shares
+from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
-from densdiff.testing import columns as single
-from densdiff.testing.two_sample import TwoSampleResult, pair_test
+from densdiff.testing.two_sample import pair_test
 from densdiff.threads import on_one_thread
 
-_LEVEL = 0.95  # of intervals
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRED = 100  # columns among which pairs are sought
-_ALIKE = 0.1  # measures of dependence that tell no difference
-_PICTURED, _MAPPED = 50, 4  # columns and pairs that are drawn
-_SHOWN = 10  # columns, pairs and regions in the text
+_MAPPED = 4  # pairs that are drawn
 
 
 @dataclass(frozen=True)
-class ColumnDifference:
-    """One column of two tables.
+class _Settings:
+    """What was asked of a comparison, checked."""
 
-    ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
-    of columns; ``direction`` says what moved, for categories which levels gained and lost.
-    """
-
-    name: str
-    kind: str  # "number" or "category"
-    normalized: float
-    interval: tuple[float, float]
-    pvalue: float
-    pvalue_adjusted: float
-    differs: bool
-    direction: str
-    profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
-
-
-@dataclass(frozen=True)
-class RegionDifference:
-    """A rule in terms of the columns that holds for more or fewer rows of B than of A.
-
-    Found on one half of the rows; counts, shares, interval (of share_b - share_a) and p-value are those of the other.
-    """
-
-    rule: str
-    conditions: tuple[dict[str, Any], ...]  # column, low, high, levels: low < column <= high, or one of the levels
-    share_a: float
-    share_b: float
-    interval: tuple[float, float]
-    pvalue_adjusted: float
-    count_a: int
-    count_b: int
-
-    def __str__(self) -> str:
-        low, high = (f"{100 * end:+.1f}" for end in self.interval)
-        return f"{self.rule}: {percent(self.share_a)} of A, {percent(self.share_b)} of B ({low} to {high} points)"
-
-
-@dataclass(frozen=True)
-class PairDifference:
-    """Two columns that depend on each other differently in the two tables, whatever each does by itself."""
-
-    first: str
-    second: str
-    measure: str
-    dependence_a: float
-    dependence_b: float
-    pvalue_adjusted: float
-    map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
-
-    def __str__(self) -> str:
-        names = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
-        alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
-        how = ", related in another way" if alike else ""
-        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{how}"
-
-
-@dataclass(frozen=True)
-class MissingDifference:
-    """How often a column is missing in each table."""
-
-    name: str
-    share_a: float
-    share_b: float
-    pvalue_adjusted: float
-    differs: bool
-
-    def __str__(self) -> str:
-        return f"{messages.quote_name(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Comparison(Receipt):
-    """Two tables compared.
-
-    Attributes
-    ----------
-    differ : bool
-        Whether the joint test is significant at ``alpha`` and the normalized distance at least ``min_effect``.
-    distance : DistanceResult
-        Of all columns together.
-    effect : str
-        The normalized distance in words: negligible, small, medium, large or very large.
-    test : TwoSampleResult
-        Of all columns together.
-    columns : list of ColumnDifference
-        The most different first.
-    adjustment : str
-        How p-values account for the number of columns: "Westfall-Young" or "Holm".
-    pairs : list of PairDifference
-        Pairs of columns whose dependence differs significantly.
-    regions : list of RegionDifference
-        Where B has significantly more or fewer rows than A.
-    missing : list of MissingDifference
-        Columns with missing values; different rates are a finding of their own.
-    left_out : list of tuple
-        Names of columns that were not compared, and why.
-    alpha, min_effect : float
-    """
-
-    differ: bool
-    distance: DistanceResult
-    effect: str
-    test: TwoSampleResult
-    columns: list[ColumnDifference]
-    adjustment: str
-    pairs: list[PairDifference]
-    regions: list[RegionDifference]
-    missing: list[MissingDifference]
-    left_out: list[tuple[str, str]]
     alpha: float
     min_effect: float
-
-    @property
-    def answer(self) -> str:
-        """The finding in one sentence, the size of the effect first."""
-        low, high = self.distance.normalized_interval or (0.0, 1.0)
-        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1, p = {self.test.pvalue:.3g}"
-        if self.differ:
-            return f"A and B differ, {self.effect} effect: {size}"
-        if self.test.pvalue <= self.alpha:
-            return f"A and B differ less than asked for ({self.min_effect:g}), {self.effect} effect: {size}"
-        changed = [column.name for column in self.columns if column.differs]
-        whole = " as a whole" if changed else ""
-        more = f"; single columns do: {', '.join(map(messages.quote_name, changed[:5]))}" if changed else ""
-        return f"A and B do not differ significantly{whole}: {size}{more}"
-
-    def _contents(self) -> dict[str, Any]:
-        """Without what only pictures need."""
-        plain = replace(
-            self,
-            columns=[replace(column, profile=None) for column in self.columns],
-            pairs=[replace(pair, map=None) for pair in self.pairs],
-        )
-        found = asdict(plain)
-        for part, name in (("columns", "profile"), ("pairs", "map")):
-            for each in found[part]:
-                del each[name]
-        return found | {"answer": self.answer}
-
-    def __str__(self) -> str:
-        changed = [column for column in self.columns if column.differs]
-        lines = [self.answer]
-        head = f"{len(changed)} of {len(self.columns)} differ ({self.adjustment}, alpha {self.alpha:g})"
-        lines += _block("columns", [head, *map(_column_line, changed)])
-        lines += _block("pairs", list(map(str, self.pairs)))
-        lines += _block("regions", list(map(str, self.regions)))
-        lines += _block("missing", [str(each) + ("" if each.differs else ", no difference") for each in self.missing])
-        lines += _block("left out", [f"{messages.quote_name(name)}: {why}" for name, why in self.left_out])
-        lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
-        return "\n".join(lines + self._receipt_lines())
-
-    def _repr_html_(self) -> str:
-        cells = ("column", "distance", "p, adjusted", "what moved")
-        head = "".join(f"<th>{cell}</th>" for cell in cells)
-        body = "".join(
-            f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
-            f"<td>{escape(c.direction)}</td></tr>"
-            for c in self.columns[:_SHOWN]
-        )
-        found = [*map(str, self.regions), *map(str, self.pairs)]
-        rest = "".join(f"<li>{escape(text)}</li>" for text in found[:_SHOWN])
-        more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
-        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{body}</table>{more}<ul>{rest}</ul>"
-
-    def plot(self, ax: Any = None) -> Any:
-        """The columns ranked by distance; needs matplotlib."""
-        from densdiff.plots import plot_comparison
-
-        return plot_comparison(self, ax)
-
-    def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
-        from densdiff.report import write_comparison
-
-        return write_comparison(path, self, title)
-
-
-def _block(title: str, lines: list[str]) -> list[str]:
-    rest = [f"and {len(lines) - _SHOWN - 1} more"] if len(lines) > _SHOWN + 1 else []
-    return [f"  {title if k == 0 else '':10s}  {line}" for k, line in enumerate(lines[: _SHOWN + 1] + rest)]
-
-
-def _column_line(column: ColumnDifference) -> str:
-    size = f"{column.normalized:.3g} [{column.interval[0]:.3g}, {column.interval[1]:.3g}]"
-    return f"{messages.quote_name(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"
+    permutations: int
+    seed: int
 
 
 @on_one_thread
@@ -266,194 +88,170 @@ def compare(
     --------
     >>> import densdiff as dd
     >>> tables = dd.datasets.mixed_tables(400, random_state=0)
-    >>> found = dd.compare(tables.a, tables.b, n_permutations=199, random_state=0)
-    >>> found.differ, found.columns[0].name
+    >>> result = dd.compare(tables.a, tables.b, n_permutations=199, random_state=0)
+    >>> result.differ, result.columns[0].name
     (True, 'spend')
     """
-    alpha = parameters.fraction(alpha, "alpha")
-    min_effect = _effect(min_effect)
-    parameters.whole(n_permutations, "n_permutations", 1)
-    names = _where(A, messages.name_of("A")), _where(B, messages.name_of("B"))
-    seed = parameters.seed(random_state)
-    both = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, seed))
+    settings = _Settings(
+        alpha=parameters.fraction(alpha, "alpha"),
+        min_effect=_check_effect(min_effect),
+        permutations=parameters.whole(n_permutations, "n_permutations", 1),
+        seed=parameters.seed(random_state),
+    )
+    names = _display_name(A, messages.name_of("A")), _display_name(B, messages.name_of("B"))
+    tables = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, settings.seed))
     with messages.collect_warnings() as texts:
-        found = _compared(both, alpha, min_effect, n_permutations, seed)
+        result = _compare_tables(tables, settings)
     for text in dict.fromkeys(texts):
         messages.warn(text)
-    return found
+    return result
 
 
-def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[Any, Any]:
-    """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
-    found = rows_to_prefetch(seed, LSDD().n_centers, n, m)
-    more = [
-        [selection.draw_rows(seed, size, min(size, count)) for count in (_JOINT_ROWS, PICTURED_ROWS)] for size in (n, m)
-    ]
-    x, y = (np.concatenate([index, *others]) for index, others in zip(found, more, strict=True))
-    return x, y
-
-
-def _where(table: Any, name: str) -> str:
-    return messages.escaped(Path(table).name) or name if isinstance(table, (str, PathLike)) else name
-
-
-def _effect(value: Any) -> float:
+def _check_effect(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
         need = f"{messages.argument('min_effect')} must lie between 0 and 1, as the normalized distance"
         raise InputError(f"{need}; got {messages.describe_value(value)}", argument="min_effect")
     return float(value)
 
 
-def _compared(both: MatchedTables, alpha: float, min_effect: float, permutations: int, seed: int) -> Comparison:
-    d, numeric = len(both.names), not any(both.levels)
-    every = sum(both.sizes)
-    pair, notes = _some_rows(
-        both, seed, every if d == 1 or (numeric and d == 2) else _JOINT_ROWS, "the distance of all columns"
+def _display_name(table: Any, name: str) -> str:
+    """What messages call a table: the name of its file if it has one."""
+    return messages.escaped(Path(table).name) or name if isinstance(table, (str, PathLike)) else name
+
+
+def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
+    """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
+    fitted = rows_to_prefetch(seed, LSDD().n_centers, n, m)
+    x, y = (
+        np.concatenate(
+            [rows, *(selection.draw_rows(seed, size, min(size, most)) for most in (_JOINT_ROWS, PICTURE_ROWS))]
+        )
+        for rows, size in zip(fitted, (n, m), strict=True)
     )
-    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(_LEVEL)
-    joint, more = _some_rows(both, seed, every if d == 1 else _JOINT_ROWS, "the joint test")
+    return x, y
+
+
+def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
+    """All columns together, then each by itself, pairs of them, regions and missing values."""
+    alpha, seed, permutations = settings.alpha, settings.seed, settings.permutations
+    d, all_rows = len(tables.names), sum(tables.sizes)
+    few_columns = d == 1 or (d == 2 and not any(tables.levels))
+    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
+    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(LEVEL)
+    joint, joint_notes = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS, "the joint test")
     test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
-    notes = [*distance.warnings, *notes, *more]
+    notes = [*distance.warnings, *notes, *joint_notes]
     if 1.0 / (permutations + 1) > alpha:
         messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more", notes)
-    once = _distinct(both, pair.copies)
-    found, how = _columns(once, alpha, permutations, seed)
-    if once is not both:
-        joint, _ = _some_rows(once, seed, _JOINT_ROWS, "")
-    if not all_at_once(joint.x, joint.y):
-        joint, _ = _some_rows(both, seed, _JOINT_ROWS, "")
-    rows = _rows_of(joint)
-    place = {name: j for j, name in enumerate(both.names)}
-    chosen = sorted(place[column.name] for column in found[:_PAIRED])
-    if len(chosen) < d:
-        notes.append(f"pairs were sought among the {len(chosen)} columns that differ most by themselves")
-    levels = np.array([0 if of is None else len(of) for of in both.levels])
+    distinct = _distinct_rows(tables, pair.copies)
+    columns, adjustment = compare_columns(distinct, alpha=alpha, permutations=permutations, seed=seed)
+    chosen = _paired_columns(tables, columns, notes)
+    rows = _rows_in_memory(tables, distinct, joint, seed)
     return Comparison(
-        differ=test.pvalue <= alpha and distance.normalized >= min_effect,
+        differ=test.pvalue <= alpha and distance.normalized >= settings.min_effect,
         distance=distance,
         effect=effect_word(distance.normalized),
         test=test,
-        columns=found,
-        adjustment=how,
-        pairs=_pairs(both, joint, levels, chosen, alpha, seed),
-        regions=_regions(both, *rows, levels, alpha, seed),
-        missing=_missing(both, alpha),
-        left_out=[(name, plain(why)) for name, why in both.left_out],
+        columns=columns,
+        adjustment=adjustment,
+        pairs=_find_pairs(rows, chosen, settings),
+        regions=_find_regions(tables, rows, settings),
+        missing=_missing_rates(tables, alpha),
+        left_out=[(name, plain(reason)) for name, reason in tables.left_out],
         alpha=alpha,
-        min_effect=min_effect,
+        min_effect=settings.min_effect,
         sigma=distance.sigma,
         lam=distance.lam,
         solver=distance.solver,
         n_centers=distance.n_centers,
-        n_x=both.sizes[0],
-        n_y=both.sizes[1],
+        n_x=tables.sizes[0],
+        n_y=tables.sizes[1],
         seed=seed,
         tuning=f"{distance.tuning}; test {test.tuning}",
-        warnings=tuple(dict.fromkeys(map(plain, [*both.notes, *notes, *test.warnings]))),
+        warnings=tuple(dict.fromkeys(map(plain, [*tables.notes, *notes, *test.warnings]))),
     )
 
 
-def _some_rows(both: MatchedTables, seed: int, most: int, what: str) -> tuple[Pair, list[str]]:
-    """At most so many rows of each table, the same ones of two that are the same."""
-    sizes = both.rows
+def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:
+    """At most so many rows of each table, the same ones of two that are the same, and a note if not all are taken."""
+    sizes = tables.rows
     whole = max(sizes) <= most
-    if whole and (most > _JOINT_ROWS or all_at_once(both.a, both.b)):
-        return both.pair(), []
-    of_a, of_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
-    note = [] if whole else [f"{what} is of {len(of_a)} and {len(of_b)} rows drawn at random"]
-    return both.some(of_a, of_b).pair(), note
+    if whole and (most > _JOINT_ROWS or all_at_once(tables.a, tables.b)):
+        return tables.pair(), []
+    rows_a, rows_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
+    note = [] if whole else [f"{purpose} is of {len(rows_a)} and {len(rows_b)} rows drawn at random"]
+    return tables.some(rows_a, rows_b).pair(), note
 
 
-def _distinct(both: MatchedTables, copies: int) -> MatchedTables:
-    """Without copies of whole rows, if all rows occur equally often."""
+def _distinct_rows(tables: MatchedTables, copies: int) -> MatchedTables:
+    """Each row once if all rows occur equally often, else the tables as they are."""
     if copies == 1:
-        return both
-    firsts = (np.sort(np.unique(rows[:], axis=0, return_index=True)[1]) for rows in (both.a, both.b))
-    return both.some(*firsts)
+        return tables
+    firsts = (np.sort(np.unique(rows[:], axis=0, return_index=True)[1]) for rows in (tables.a, tables.b))
+    return tables.some(*firsts)
 
 
-def _columns(both: MatchedTables, alpha: float, permutations: int, seed: int) -> tuple[list[ColumnDifference], str]:
-    d = len(both.names)
-    how = single.choose_adjustment(*both.rows, permutations, all_at_once(both.a, both.b))
-
-    def examine(j: int) -> tuple[single.ColumnCells | None, single.ColumnDistance, str]:
-        pair = both.column(j)
-        of = pair.levels[0] if pair.levels else None
-        if of is not None:
-            found = single.level_cells(pair, how), single.level_distance(pair, _LEVEL)
-            return *found, describe_levels(of, *single.level_counts(pair))
-        found = single.number_cells(pair, seed, how), single.number_distance(pair, _LEVEL, seed)
-        return *found, describe_shift(pair.x, pair.y)
-
-    cells, distances, moved = zip(*both.a.map(examine, range(d)), strict=True)
-    p, adjusted = np.ones(d), np.ones(d)
-    varying = [j for j in range(d) if cells[j] is not None]
-    used = [each for each in cells if each is not None]
-    if used:
-        p[varying], adjusted[varying] = single.column_pvalues(used, both.rows, how, permutations, alpha, seed)
-    found = [
-        ColumnDifference(
-            name=name,
-            kind="number" if both.levels[j] is None else "category",
-            normalized=distances[j].normalized,
-            interval=distances[j].interval,
-            pvalue=float(p[j]),
-            pvalue_adjusted=float(adjusted[j]),
-            differs=bool(adjusted[j] <= alpha),
-            direction=moved[j] if adjusted[j] <= alpha else "no significant change",
-        )
-        for j, name in enumerate(both.names)
-    ]
-    order = sorted(range(d), key=lambda j: (not found[j].differs, -found[j].normalized, found[j].pvalue))
-    drawn = [_pictured(both.column(j), seed) if k < _PICTURED else None for k, j in enumerate(order)]
-    return [replace(found[j], profile=profile) for j, profile in zip(order, drawn, strict=True)], how
+def _rows_in_memory(tables: MatchedTables, distinct: MatchedTables, joint: Pair, seed: int) -> Pair:
+    """Rows for pairs and regions, which need them in one piece: those of the joint test if these are."""
+    if distinct is not tables:
+        joint, _ = _draw_rows(distinct, seed, _JOINT_ROWS)
+    if not all_at_once(joint.x, joint.y):
+        joint, _ = _draw_rows(tables, seed, _JOINT_ROWS)
+    return joint
 
 
-def _pictured(pair: Pair, seed: int) -> Curve | Shares | None:
-    if not pair.varying[0]:
-        return None
-    return shares(pair) if pair.levels else curve(pair, _LEVEL, seed)
+def _paired_columns(tables: MatchedTables, columns: list[ColumnDifference], notes: list[str]) -> list[int]:
+    """Places of the columns among which pairs are sought, and a note if these are not all."""
+    places = {name: j for j, name in enumerate(tables.names)}
+    chosen = sorted(places[column.name] for column in columns[:_PAIRED])
+    if len(chosen) < len(places):
+        notes.append(f"pairs were sought among the {len(chosen)} columns that differ most by themselves")
+    return chosen
 
 
-def _rows_of(pair: Pair) -> tuple[FloatArray, Any]:
-    return np.concatenate([pair.x[:], pair.y[:]]), np.repeat([False, True], [len(pair.x), len(pair.y)])
-
-
-def _pairs(
-    both: MatchedTables, joint: Pair, levels: Any, chosen: list[int], alpha: float, seed: int
-) -> list[PairDifference]:
-    """Among the chosen columns."""
+def _find_pairs(rows: Pair, chosen: list[int], settings: _Settings) -> list[PairDifference]:
+    """Pairs among the chosen columns whose dependence differs; the first ones with a map."""
     if len(chosen) < 2:
         return []
-    found = pair_changes(joint.x[:][:, chosen], joint.y[:][:, chosen], levels[chosen])
     pairs: list[PairDifference] = []
-    for each in found:
-        if each.pvalue_adjusted <= alpha:
-            i, j = chosen[each.first], chosen[each.second]
-            drawn = map_of(_two(joint, i, j), seed) if len(pairs) < _MAPPED else None
-            dependence = each.dependence_a, each.dependence_b
+    for change in pair_changes(rows.x[:][:, chosen], rows.y[:][:, chosen], _level_numbers(rows)[chosen]):
+        if change.pvalue_adjusted <= settings.alpha:
+            i, j = chosen[change.first], chosen[change.second]
             pairs.append(
-                PairDifference(both.names[i], both.names[j], each.measure, *dependence, each.pvalue_adjusted, drawn)
+                PairDifference(
+                    first=rows.names[i],
+                    second=rows.names[j],
+                    measure=change.measure,
+                    dependence_a=change.dependence_a,
+                    dependence_b=change.dependence_b,
+                    pvalue_adjusted=change.pvalue_adjusted,
+                    map=map_of(_two_columns(rows, i, j), settings.seed) if len(pairs) < _MAPPED else None,
+                )
             )
     return pairs
 
 
-def _two(pair: Pair, i: int, j: int) -> Pair:
-    """Two columns of a pair."""
+def _level_numbers(rows: Pair) -> npt.NDArray[np.intp]:
+    """How many levels each column has, 0 for numbers, (d,)."""
+    levels = rows.levels or (None,) * len(rows.names)
+    return np.array([0 if names is None else len(names) for names in levels])
+
+
+def _two_columns(pair: Pair, i: int, j: int) -> Pair:
     levels = (pair.levels[i], pair.levels[j]) if pair.levels else ()
     x, y = pair.x.only([i, j]), pair.y.only([i, j])
-    found = Pair.of(x, y, (pair.names[i], pair.names[j]), levels if any(levels) else ())
-    return replace(found, varying=pair.varying[[i, j]], copies=pair.copies)
+    two = Pair.of(x, y, (pair.names[i], pair.names[j]), levels if any(levels) else ())
+    return replace(two, varying=pair.varying[[i, j]], copies=pair.copies)
 
 
-def _regions(
-    both: MatchedTables, rows: FloatArray, in_b: Any, levels: Any, alpha: float, seed: int
-) -> list[RegionDifference]:
-    found = core_regions.find_regions(rows, in_b, levels, alpha, np.random.default_rng([seed, 22]))
+def _find_regions(tables: MatchedTables, rows: Pair, settings: _Settings) -> list[RegionDifference]:
+    """Rules that hold for more or fewer rows of B than of A."""
+    pooled, in_b = _pooled_rows(rows)
+    random = np.random.default_rng([settings.seed, 22])
     return [
         RegionDifference(
-            rule=" and ".join(condition_text(each, both.names, both.levels) for each in region.rule),
-            conditions=tuple(_condition(each, both) for each in region.rule),
+            rule=" and ".join(condition_text(condition, tables.names, tables.levels) for condition in region.rule),
+            conditions=tuple(_condition(condition, tables) for condition in region.rule),
             share_a=region.share_a,
             share_b=region.share_b,
             interval=region.interval,
@@ -461,24 +259,30 @@ def _regions(
             count_a=region.count_a,
             count_b=region.count_b,
         )
-        for region in found
+        for region in find_regions(pooled, in_b, _level_numbers(rows), settings.alpha, random)
     ]
 
 
-def _condition(each: core_regions.Condition, both: MatchedTables) -> dict[str, Any]:
-    of = both.levels[each.column]
-    low, high = (None if np.isinf(end) else end for end in (each.low, each.high))
-    chosen = None if each.levels is None or of is None else [of[k] for k in each.levels]
-    return {"column": both.names[each.column], "low": low, "high": high, "levels": chosen}
+def _pooled_rows(rows: Pair) -> tuple[FloatArray, BoolArray]:
+    """The rows of A, then those of B, (N, d), and which are of B, (N,)."""
+    return np.concatenate([rows.x[:], rows.y[:]]), np.repeat([False, True], [len(rows.x), len(rows.y)])
 
 
-def _missing(both: MatchedTables, alpha: float) -> list[MissingDifference]:
-    (n, m), p = both.sizes, []
-    for _, of_a, of_b in both.missing:
-        total, of_table, lost = (np.array([count]) for count in (n + m, m, of_a + of_b))
-        p.append(core_regions.conditional_counts(total, of_table, lost, of_b)[0])
-    adjusted = resample.holm(np.array(p))
+def _condition(condition: Condition, tables: MatchedTables) -> dict[str, Any]:
+    """One condition of a rule as plain values."""
+    levels = tables.levels[condition.column]
+    low, high = (None if np.isinf(end) else end for end in (condition.low, condition.high))
+    chosen = None if condition.levels is None or levels is None else [levels[k] for k in condition.levels]
+    return {"column": tables.names[condition.column], "low": low, "high": high, "levels": chosen}
+
+
+def _missing_rates(tables: MatchedTables, alpha: float) -> list[MissingDifference]:
+    """How often each column that has missing values is missing, by exact tests that Holm's rule adjusts."""
+    (n, m), pvalues = tables.sizes, []
+    for _, missing_a, missing_b in tables.missing:
+        total, of_b, missing = (np.array([count]) for count in (n + m, m, missing_a + missing_b))
+        pvalues.append(conditional_counts(total, of_b, missing, missing_b)[0])
     return [
-        MissingDifference(name, of_a / n, of_b / m, float(each), bool(each <= alpha))
-        for (name, of_a, of_b), each in zip(both.missing, adjusted, strict=True)
+        MissingDifference(name, missing_a / n, missing_b / m, float(pvalue), bool(pvalue <= alpha))
+        for (name, missing_a, missing_b), pvalue in zip(tables.missing, resample.holm(np.array(pvalues)), strict=True)
     ]

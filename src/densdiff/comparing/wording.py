@@ -12,7 +12,7 @@ from densdiff.results import EFFECTS
 from densdiff.sources.sample import Sample
 
 _SHIFT, _SPREAD = 0.05, 0.1  # deviations, and logarithm of a ratio, below which something else moved more
-_LEVELS = 3
+_LEVELS = 3  # told of a column
 _RANGE_ROWS = 5000
 
 
@@ -35,29 +35,29 @@ def describe_shift(a: Sample, b: Sample) -> str:
     between = np.sqrt(share * (1.0 - share)) * abs(gap)
     within = np.hypot(np.sqrt(1.0 - share) * spreads[0], np.sqrt(share) * spreads[1])
     scale = max(float(np.hypot(within, between)), np.finfo(float).tiny)
-    moved = _moved(means, gap, spreads, scale)
-    return moved or _range_moved(*(rows.spaced(_RANGE_ROWS)[:, 0] for rows in (a, b)))
+    text = _describe_moments(means, gap, spreads, scale)
+    return text or _describe_range(*(rows.spaced(_RANGE_ROWS)[:, 0] for rows in (a, b)))
 
 
-def _moved(means: list[float], gap: float, spreads: list[float], scale: float) -> str:
+def _describe_moments(means: list[float], gap: float, spreads: list[float], scale: float) -> str:
     """Whether the level or the spread moved, in units of the pooled deviation; nothing if neither did."""
     shift = gap / scale
+    of_means = f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
     if min(spreads) <= 1e-12 * scale:
-        return f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
+        return of_means
     ratio = float(np.log(spreads[1] / spreads[0]))
     if abs(shift) >= max(_SHIFT, 0.5 * abs(ratio)):
-        text = f"{'higher' if shift > 0 else 'lower'} in B: mean {means[0]:.4g} -> {means[1]:.4g}"
-        return f"{text} ({shift:+.2g} deviations)"
+        return f"{of_means} ({shift:+.2g} deviations)"
     if abs(ratio) >= _SPREAD:
         return f"{'wider' if ratio > 0 else 'narrower'} in B: deviation {spreads[0]:.4g} -> {spreads[1]:.4g}"
     return ""
 
 
-def _range_moved(a: FloatArray, b: FloatArray) -> str:
+def _describe_range(a: FloatArray, b: FloatArray) -> str:
     """The range in which the share of rows changed most."""
     values = np.sort(np.concatenate([a, b]))
-    gap = [np.searchsorted(np.sort(of), values, "right") / len(of) for of in (a, b)]
-    rise = gap[1] - gap[0]
+    below_a, below_b = (np.searchsorted(np.sort(rows), values, "right") / len(rows) for rows in (a, b))
+    rise = below_b - below_a
     low, high = sorted((int(rise.argmin()), int(rise.argmax())))
     more = "more" if rise[high] > rise[low] else "fewer"
     change = 100 * abs(rise[high] - rise[low])
@@ -66,25 +66,24 @@ def _range_moved(a: FloatArray, b: FloatArray) -> str:
 
 def describe_levels(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]) -> str:
     """Which levels gained and lost most."""
-    shares = a / a.sum(), b / b.sum()
-    order = np.argsort(-np.abs(shares[1] - shares[0]), kind="stable")[:_LEVELS]
-    parts = [
-        f"{messages.quote_name(levels[k])} {percent(shares[0][k])} -> {percent(shares[1][k])}"
-        for k in order
-        if shares[0][k] != shares[1][k]
-    ]
-    return ", ".join(parts)
+    shares_a, shares_b = a / a.sum(), b / b.sum()
+    moved_most = np.argsort(-np.abs(shares_b - shares_a), kind="stable")[:_LEVELS]
+    return ", ".join(
+        f"{messages.quote_name(levels[k])} {percent(shares_a[k])} -> {percent(shares_b[k])}"
+        for k in moved_most
+        if shares_a[k] != shares_b[k]
+    )
 
 
 def condition_text(condition: Condition, names: Sequence[str], levels: Sequence[tuple[str, ...] | None]) -> str:
-    """One condition of a rule."""
-    name, of = messages.quote_name(names[condition.column]), levels[condition.column]
-    if condition.levels is not None and of is not None:
-        inside = [messages.quote_name(of[k]) for k in condition.levels]
-        rest = [messages.quote_name(level) for k, level in enumerate(of) if k not in condition.levels]
-        if len(inside) > len(rest) and rest:
-            return f"{name} != {rest[0]}" if len(rest) == 1 else f"{name} not in {_set(rest)}"
-        return f"{name} = {inside[0]}" if len(inside) == 1 else f"{name} in {_set(inside)}"
+    """One condition of a rule, by the levels inside or those outside, whichever are fewer."""
+    name, column_levels = messages.quote_name(names[condition.column]), levels[condition.column]
+    if condition.levels is not None and column_levels is not None:
+        inside = [messages.quote_name(column_levels[k]) for k in condition.levels]
+        outside = [messages.quote_name(level) for k, level in enumerate(column_levels) if k not in condition.levels]
+        if len(inside) > len(outside) and outside:
+            return f"{name} != {outside[0]}" if len(outside) == 1 else f"{name} not in {_set_text(outside)}"
+        return f"{name} = {inside[0]}" if len(inside) == 1 else f"{name} in {_set_text(inside)}"
     if np.isneginf(condition.low):
         return f"{name} <= {condition.high:.10g}"
     if np.isposinf(condition.high):
@@ -92,6 +91,6 @@ def condition_text(condition: Condition, names: Sequence[str], levels: Sequence[
     return f"{condition.low:.10g} < {name} <= {condition.high:.10g}"
 
 
-def _set(labels: list[str]) -> str:
+def _set_text(labels: list[str]) -> str:
     more = f", .. {len(labels)} levels" if len(labels) > 5 else ""
     return "{" + ", ".join(labels[:5]) + more + "}"

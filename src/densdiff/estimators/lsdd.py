@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from densdiff import messages
-from densdiff.core.scaling import FloatArray, from_log, saturates
+from densdiff.core.scaling import FloatArray, from_log
 from densdiff.core.selection import standard_errors
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
@@ -19,7 +19,7 @@ from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
-from densdiff.solvers.distance import fit_distance, raw_estimates
+from densdiff.solvers.distance import fit_distance, raw_estimates, saturation_note
 from densdiff.solvers.fit import PAIRS_ROWS, Fit, Settings, find_fit
 from densdiff.solvers.prepared import prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
@@ -231,13 +231,8 @@ class LSDD(BaseEstimator):
         level = parameters.fraction(level, "level")
         distance = fit_distance(fit, level)
         notes = self._notes(fit)
-        log_squared = float(np.log(distance.value) + distance.log_factor) if distance.value > 0 else None
-        if saturates(distance.value, distance.log_factor):
-            notes.append(
-                f"the squared distance is out of the range of doubles (its logarithm is {log_squared:.6g}): squared "
-                "saturates, read log_squared or normalized"
-            )
-            messages.warn(notes[-1])
+        if note := saturation_note(distance):
+            messages.warn(note, notes)
         squared, error, low, high = from_log(
             [distance.value, distance.error, *distance.ends], distance.log_factor
         ).tolist()
@@ -249,7 +244,7 @@ class LSDD(BaseEstimator):
             normalized_interval=distance.normalized_ends,
             level=level,
             estimates=raw_estimates(fit),
-            log_squared=log_squared,
+            log_squared=distance.log_squared,
             **self._receipt(fit, notes),
         )
 

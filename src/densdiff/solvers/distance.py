@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from densdiff.core.scaling import from_log
+from densdiff.core.scaling import from_log, saturates
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.fit import Densities, Fit
@@ -26,6 +26,11 @@ class FitDistance:
     normalized: float
     normalized_ends: tuple[float, float]
 
+    @property
+    def log_squared(self) -> float | None:
+        """Logarithm of the squared distance in the user's units; None when it is 0."""
+        return float(np.log(self.value) + self.log_factor) if self.value > 0 else None
+
 
 def fit_distance(fit: Fit, level: float) -> FitDistance:
     """The debiased distance averaged over near-best models, with an interval of this level."""
@@ -42,6 +47,16 @@ def fit_distance(fit: Fit, level: float) -> FitDistance:
         above = spreads.above(1.0 - normalized, log_total, normalized * total, z) / total
         relative = max(0.0, normalized - below), min(1.0, normalized + above)
     return FitDistance(value, error, ends, log_factor - fit.data.scaling.log_volume, normalized, relative)
+
+
+def saturation_note(distance: FitDistance) -> str | None:
+    """What to say of a squared distance that no double can hold; None if one can."""
+    if not saturates(distance.value, distance.log_factor):
+        return None
+    return (
+        f"the squared distance is out of the range of doubles (its logarithm is {distance.log_squared:.6g}): squared "
+        "saturates, read log_squared or normalized"
+    )
 
 
 def _norms(densities: Densities) -> tuple[float, float]:
