@@ -385,7 +385,7 @@ def test_low_order_statistics_see_ranks_only():
     other = rows.copy()
     other[:, 0] = np.exp(3 * rows[:, 0])
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    first, second = (LowOrderStatistics(each, levels, 0).of(labels) for each in (rows, other))
+    first, second = (LowOrderStatistics(each, levels, 0).table(labels) for each in (rows, other))
     np.testing.assert_array_equal(first, second)
 
 
@@ -393,8 +393,8 @@ def test_a_constant_column_adds_nothing_to_low_order_statistics():
     rows, levels = mixed_rows(3, 40)
     labels = np.random.default_rng(1).random((5, 40)) < 0.5
     wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
-    found = LowOrderStatistics(wider, np.append(levels, 1), 0).of(labels)
-    plain = LowOrderStatistics(rows, levels, 0).of(labels)
+    found = LowOrderStatistics(wider, np.append(levels, 1), 0).table(labels)
+    plain = LowOrderStatistics(rows, levels, 0).table(labels)
     np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
     assert not found[:, [0, 5]].any()
     np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
@@ -423,7 +423,7 @@ def test_low_order_statistics_grow_with_what_they_look_for():
     tails = {}
     for name, data in (("dependent", dependent), ("shifted", shifted)):
         statistics = LowOrderStatistics(data, none, 0)
-        table = statistics.combined(statistics.of(relabelled))
+        table = statistics.combined(statistics.table(relabelled))
         tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
     assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
     assert min(tails["dependent"][:2]) > 0.05
