@@ -356,7 +356,7 @@ def test_low_order_statistics_are_squared_differences_of_mean_features_of_column
         [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
         for in_a in labels
     ]
-    np.testing.assert_allclose(found.of(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
+    np.testing.assert_allclose(found.table(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
 
 
 def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
@@ -377,7 +377,7 @@ def test_pairs_of_very_many_columns_have_one_feature_of_each():
     first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
     expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
     place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
-    assert found.of(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
+    assert found.table(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
 
 
 def test_low_order_statistics_see_ranks_only():
@@ -408,7 +408,7 @@ def test_low_order_statistics_of_many_rows_look_at_some_of_them():
     others = np.setdiff1d(np.arange(3500), found.chosen)
     changed = labels.copy()
     changed[:, others] = ~changed[:, others]
-    np.testing.assert_array_equal(found.of(labels), found.of(changed))
+    np.testing.assert_array_equal(found.table(labels), found.table(changed))
 
 
 def test_low_order_statistics_grow_with_what_they_look_for():
