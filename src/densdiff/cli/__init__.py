@@ -270,9 +270,11 @@ def demo(
     page = out / "demo-report.html"
     refuse_unwritable(page)
     tables = mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=seed)
+    # income, balance, plan and mobile depend on age: with more old customers they move too, a little, unplanted
+    columns = [name for name in tables.a if name not in ("income", "balance", "plan", "mobile")]
     with working("Comparing two tables of 2000 customers ..."):
-        found = compared(tables.a, tables.b, random_state=seed)
-    _tell(found, "demo", False, page)
+        result = compared(tables.a, tables.b, columns=columns, random_state=seed)
+    _tell(result, "demo", False, page)
     first, second = tables.pair
     emit(
         f"planted in B: {tables.shifted} higher by {tables.shift:g} deviations; {tables.region}: "
