@@ -233,11 +233,27 @@ def test_the_name_of_a_file_is_text_on_the_page(put, tmp_path):
 # --- demo, help, failures --------------------------------------------------------------------------------------------
 
 
-def test_demo_puts_the_planted_column_and_region_first(tmp_path):
+def test_demo_tells_what_was_planted_and_nothing_else(tmp_path, monkeypatch):
+    results, usual = [], dd.compare
+    monkeypatch.setattr(
+        dd, "compare", lambda *tables, **options: results.append(usual(*tables, **options)) or results[0]
+    )
     folder = tmp_path / "made" / "on the way"
     code, out, err = run("demo", "--out", folder)
     assert (code, err) == (0, "")
     tables = dd.datasets.mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=0)
+    (result,) = results
+    assert [column.name for column in result.columns if column.differs] == ["spend", "age", "region"]
+    assert {column.name for column in result.columns if not column.differs} == {
+        *("visits", "satisfaction", "recommendation", "channel", "newsletter")
+    }
+    planted = [{"spend"}, {"age", "region"}, set(tables.pair)]  # a region of two columns makes them depend
+    assert [{pair.first, pair.second} for pair in result.pairs] == [planted[2], planted[1]]
+    regions = [{condition["column"] for condition in region.conditions} for region in result.regions]
+    assert regions[0] == planted[1]
+    assert all(columns in planted for columns in regions)
+    assert all(columns in regions for columns in planted)
+    assert str(result) in out
     first = {line[:12].strip(): line[14:] for line in out.splitlines() if line[2:12].strip()}
     assert re.search(r"^  columns .*\n +spend: ", out, re.MULTILINE)
     assert re.match(r"age > (59|6\d)\S* and region = north: ", first["regions"])

@@ -274,8 +274,10 @@ def demo(
     page = out / "demo-report.html"
     refuse_unwritable(page)
     tables = mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=seed)
+    # income, balance, plan and mobile depend on age: with more old customers they move too, a little, unplanted
+    columns = [name for name in tables.a if name not in ("income", "balance", "plan", "mobile")]
     with show_progress("Comparing two tables of 2000 customers ..."):
-        result = compared(tables.a, tables.b, random_state=seed)
+        result = compared(tables.a, tables.b, columns=columns, random_state=seed)
     _print_result(result, "demo", False, page)
     first, second = tables.pair
     emit(
