@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from densdiff import datasets, metrics, plots
-    from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult, PriorShiftClassifier
+    from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult
+    from densdiff.balance.prior_shift import PriorShiftClassifier
     from densdiff.comparing.compare import compare
     from densdiff.comparing.results import (
         ColumnDifference,
@@ -80,7 +81,7 @@ _HOME = {
     "DistanceResult": "estimators.results",
     "ClassBalance": "balance.class_balance",
     "ClassBalanceResult": "balance.class_balance",
-    "PriorShiftClassifier": "balance.class_balance",
+    "PriorShiftClassifier": "balance.prior_shift",
     "LeastSquaresClassifier": "estimators.least_squares",
     "l2_distance": "distance.l2",
     "TwoSampleResult": "testing.two_sample",

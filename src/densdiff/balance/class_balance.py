@@ -1,4 +1,4 @@
-"""What share of each class does an unlabelled sample hold, and how is a classifier adapted to it?
+"""What share of each class does an unlabelled sample hold?
 
 The shares are estimated in `mixture`; here rows are checked and intervals and warnings put together.
 """
@@ -12,10 +12,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.stats import t as student
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.base import BaseEstimator, clone
 
 from densdiff import messages
 from densdiff.balance.mixture import (
@@ -42,7 +39,6 @@ from densdiff.threads import on_one_thread
 
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _APART = 2.0  # standard errors by which the scores of two classes must differ
-_LEAST_WEIGHT = 1e-6  # some classifiers cannot be fitted to a class of weight 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,6 +110,8 @@ class ClassBalance(BaseEstimator):
     classes_ : array of shape (K,)
     samples_ : tuple of arrays of shape (n_c, d)
         The labelled rows of each class; a category is the number of its level among the sorted ones.
+    labelled_shares_ : array of shape (K,)
+        Share of each class among the labelled rows, by weight.
     n_features_in_, feature_names_, seed_
 
     Examples
@@ -160,7 +158,7 @@ class ClassBalance(BaseEstimator):
             raise InputError(text, argument="sample_weight")
         own = None if self.model is None else self.model.random_state
         self.seed_ = parameters.seed(self.random_state if own is None else own)
-        self._data, self._counts, self._shares = _thin(data, self.seed_), counts, totals / totals.sum()
+        self._data, self._counts, self.labelled_shares_ = _thin(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
         self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
         self.feature_names_, self.levels_ = data.names, data.levels
@@ -174,7 +172,7 @@ class ClassBalance(BaseEstimator):
 
     def class_weight(self, X_new: Any) -> dict[Any, float]:
         """Estimated share of each class in ``X_new`` over its share of the labelled rows, for scikit-learn."""
-        weights = self.predict(X_new) / self._shares
+        weights = self.predict(X_new) / self.labelled_shares_
         return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
 
     @on_one_thread
@@ -309,102 +307,3 @@ def _intervals(
     quantile = float(student.ppf(0.5 + level / 2, min(int(counts.min()), n_new) - 1))
     limits = np.array([moments.interval(c, priors, quantile) for c in range(len(priors))])
     return np.column_stack([np.minimum(limits[:, 0], priors), np.maximum(limits[:, 1], priors)])
-
-
-class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
-    """A classifier fitted for the class balance of unlabelled rows.
-
-    Parameters
-    ----------
-    estimator : scikit-learn classifier
-        Its ``fit`` must take ``sample_weight``; in a pipeline the last step's. It is cloned.
-    balance : ClassBalance, optional
-        Estimates the balance; cloned.
-
-    Attributes
-    ----------
-    estimator_ : the fitted clone
-    balance_ : ClassBalanceResult or None
-        None if no unlabelled rows were given.
-    classes_, n_features_in_
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> import densdiff as dd
-    >>> random = np.random.default_rng(0)
-    >>> X, y = np.concatenate([random.normal(0, 1, 50), random.normal(1, 1, 50)])[:, None], np.repeat([0, 1], 50)
-    >>> new = np.concatenate([random.normal(0, 1, 10), random.normal(1, 1, 90)])[:, None]
-    >>> model = dd.PriorShiftClassifier(LogisticRegression()).fit(X, y, X_unlabeled=new)
-    >>> bool(model.predict(new).mean() > LogisticRegression().fit(X, y).predict(new).mean())
-    True
-    """
-
-    def __init__(self, estimator: Any, balance: Any = None) -> None:
-        self.estimator = estimator
-        self.balance = balance
-
-    def fit(self, X: Any, y: Any, X_unlabeled: Any = None) -> Self:
-        """Fit the classifier to X and y, each row weighted by the new over the old share of its class."""
-        if isinstance(self.estimator, type) or not callable(getattr(self.estimator, "fit", None)):
-            got = messages.describe_value(self.estimator)
-            raise InputError(f"estimator must be a classifier object; got {got}", argument="estimator")
-        balance = ClassBalance() if self.balance is None else self.balance
-        if not isinstance(balance, ClassBalance):
-            raise InputError(
-                f"balance must be a ClassBalance object; got {messages.describe_value(balance)}", argument="balance"
-            )
-        fitted, result = clone(self.estimator), None
-        if X_unlabeled is None:
-            fitted.fit(X, y)
-        else:
-            name, codes = _weight_name(fitted), parameters.label_codes(y, "y")[1]
-            fitted_balance = clone(balance).fit(X, y)
-            result = fitted_balance.estimate(X_unlabeled)
-            weights = np.maximum(result.priors / fitted_balance._shares, _LEAST_WEIGHT)
-            fitted.fit(X, y, **{name: weights[codes]})
-        self.estimator_, self.balance_, self.classes_ = fitted, result, fitted.classes_
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """The tags of the classifier: what it takes, this takes."""
-        tags = super().__sklearn_tags__()
-        if isinstance(self.estimator, BaseEstimator):
-            tags.input_tags = get_tags(self.estimator).input_tags
-        return tags
-
-    @property
-    def n_features_in_(self) -> int:
-        return int(self.estimator_.n_features_in_)
-
-    def _fitted(self) -> Any:
-        if not hasattr(self, "estimator_"):
-            raise NotFittedError("this PriorShiftClassifier is not fitted yet; call fit(X, y, X_unlabeled) first")
-        return self.estimator_
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Classes of the rows, (m,)."""
-        return np.asarray(self._fitted().predict(X))
-
-    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Class probabilities of the rows, (m, K), if the classifier has them."""
-        return np.asarray(self._fitted().predict_proba(X))
-
-    @available_if(lambda self: hasattr(getattr(self, "estimator_", self.estimator), "decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> FloatArray:
-        """Scores of the rows, if the classifier has them."""
-        return np.asarray(self._fitted().decision_function(X))
-
-
-def _weight_name(estimator: Any) -> str:
-    """The argument of ``fit`` that takes row weights."""
-    last, steps = estimator, []
-    while isinstance(getattr(last, "steps", None), list):  # a pipeline, whose class is costly to import
-        step, last = last.steps[-1]
-        steps.append(step)
-    if not has_fit_parameter(last, "sample_weight"):
-        lacks = f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted"
-        raise InputError(f"{lacks}; choose a classifier that does", argument="estimator")
-    return "__".join([*steps, "sample_weight"])

@@ -34,8 +34,8 @@ def impute(values: FloatArray, start: int, fill: FloatArray) -> FloatArray:
     One value for all, such as the median, would be a point mass in the table that lacks more.
     """
     imputed = np.array(values, dtype=np.float64)
-    holes = np.flatnonzero(np.isnan(imputed))
-    imputed[holes] = fill[(_scattered(start + holes) * len(fill)) >> _BITS]
+    missing = np.flatnonzero(np.isnan(imputed))
+    imputed[missing] = fill[(_scattered(start + missing) * len(fill)) >> _BITS]
     return imputed
 
 
