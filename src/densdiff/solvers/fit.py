@@ -5,8 +5,8 @@ bands, tests, class balance and pictures start from.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,6 +95,7 @@ class Fit:
     settings: Settings
     named_solver: NamedSolver
     choice: Choice
+    _kept: dict[str, Densities] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def solver(self) -> Solver:
@@ -114,8 +115,18 @@ class Fit:
         """f at points in inner units, in the user's, (k,)."""
         return from_log(self.solver.evaluate(DIFFERENCE, self.choice.model, inner), self.log_factor)
 
-    @cached_property
+    @property
     def densities(self) -> Densities:
+        """p and q with their own smoothing, found when they are first asked for.
+
+        Not a cached property: in Python 3.11 its lock is one for all fits, and those that share passes would wait in
+        vain.
+        """
+        if "densities" not in self._kept:
+            self._kept["densities"] = self._find_densities()
+        return self._kept["densities"]
+
+    def _find_densities(self) -> Densities:
         """p and q with their own smoothing, from the data's own range of models."""
         sides = [DENSITY_X, DENSITY_Y]
         searched = self.settings.sigmas is None and self.settings.lams is None
