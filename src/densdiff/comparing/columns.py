@@ -14,7 +14,7 @@ from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.sample import all_at_once
 from densdiff.testing.columns import ColumnCells, choose_adjustment, column_pvalues, level_cells, number_cells
 
-LEVEL = 0.95  # of intervals and bands
+CONFIDENCE = 0.95  # level of intervals and bands
 _PICTURED = 50  # columns that are drawn
 
 
@@ -39,7 +39,7 @@ def compare_columns(
         pair = tables.column(j)
         return _level_parts(pair, adjustment) if pair.levels else _number_parts(pair, adjustment, seed, d <= _PICTURED)
 
-    columns = tables.a.map(examine, range(d))
+    columns = tables.a.map(examine, range(d))  # of both tables; a table that is read in blocks shares its passes
     cells = {j: column.cells for j, column in enumerate(columns) if column.cells is not None}
     pvalues, adjusted = np.ones(d), np.ones(d)
     if cells:
@@ -65,30 +65,30 @@ def compare_columns(
 
 
 def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> _ColumnParts:
-    """A column of numbers, drawn while its fit is there if the picture is of the same rows.
+    """A column of numbers; its picture is made here if it shows the very rows of the fit.
 
     Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
     """
     column = NumberColumn(pair, seed)
-    cells, distance = number_cells(column, adjustment), column.distance(LEVEL)
+    cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
-    picture = curve(column, LEVEL) if is_drawn else None
+    picture = curve(column, CONFIDENCE) if is_drawn else None
     return _ColumnParts(cells, distance, describe_shift(pair.x, pair.y), picture)
 
 
 def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     """A column of categories: everything comes of its counts."""
     column = LevelColumn(pair)
-    cells, distance = level_cells(column, adjustment), column.distance(LEVEL)
+    cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
     picture = None if column.is_constant else shares(column)
     return _ColumnParts(cells, distance, describe_levels(column.levels, *column.counts), picture)
 
 
 def _picture(pair: Pair, seed: int) -> Curve | None:
     """The picture of a column of numbers that was not drawn before; a constant has none."""
-    return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), LEVEL)
+    return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), CONFIDENCE)
 
 
 def _rank(column: ColumnDifference) -> tuple[bool, float, float]:
-    """What columns are sorted by: those that differ first, the largest distance first."""
+    """What columns are sorted by: those that differ first, then by distance, then by p-value."""
     return not column.differs, -column.normalized, column.pvalue

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.comparing.columns import LEVEL, compare_columns
+from densdiff.comparing.columns import CONFIDENCE, compare_columns
 from densdiff.comparing.pictures import map_of
 from densdiff.comparing.results import (
     ColumnDifference,
@@ -137,7 +137,7 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
     pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
-    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(LEVEL)
+    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     joint, joint_notes = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS, "the joint test")
     test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
     notes = [*distance.warnings, *notes, *joint_notes]

@@ -24,7 +24,8 @@ from densdiff.sources.sample import Sample
 from densdiff.sources.scan import sample_of, scan
 from densdiff.sources.source import ArraySource, Source
 
-Prefetch = Callable[[int, int], tuple[IntArray, IntArray]]  # numbers of rows to have at hand, from both sizes
+# Chooses, from the sizes of both samples, the numbers of the rows that will be asked for.
+Prefetch = Callable[[int, int], tuple[IntArray, IntArray]]
 
 
 def no_rows(n: int, m: int) -> tuple[IntArray, IntArray]:
@@ -39,7 +40,7 @@ def source_of(value: Any, where: str) -> Source:
 
 
 def array_source(value: Any, where: str) -> ArraySource:
-    """A table in memory, and nothing else."""
+    """A table in memory as a source; anything else is refused."""
     return ArraySource(where, table_of(value, where))
 
 
@@ -72,7 +73,7 @@ class MatchedSources:
 
     def samples(self, columns: Columns, prefetch: Prefetch) -> tuple[Sample, Sample]:
         """Both sources as rows of numbers, with codes for the levels of columns of categories."""
-        chosen = self.only(columns.places)
+        matched = self.only(columns.places)
         x, y = (
             sample_of(
                 source,
@@ -83,7 +84,7 @@ class MatchedSources:
                 _level_counts(summary, columns),
             )
             for source, reader, summary, cache in zip(
-                chosen.sources, chosen.readings, chosen.summaries, chosen.caches, strict=True
+                matched.sources, matched.readings, matched.summaries, matched.caches, strict=True
             )
         )
         if x.rows_at_once < len(x) or y.rows_at_once < len(y):
@@ -92,8 +93,8 @@ class MatchedSources:
         return x, y
 
     @property
-    def alike(self) -> bool:
-        """Whether all that the summaries say is equal to the last bit."""
+    def summaries_equal(self) -> bool:
+        """Whether the summaries are equal to the last bit, as they must be if both hold the same rows."""
         x, y = self.summaries
         return x.rows == y.rows and x.columns == y.columns
 
@@ -101,26 +102,30 @@ class MatchedSources:
 def match_sources(
     sources: tuple[Source, Source], notes: list[str], prefetch: Prefetch, chosen: Sequence[str] | None = None
 ) -> MatchedSources:
-    """Both sources matched by their first blocks, then read to the end; ``chosen`` columns only, if given."""
+    """Both sources matched by their first blocks, then read to the end; ``chosen`` columns only, if given.
+
+    What a user should know is appended to ``notes``.
+    """
     heads = [table_of(source.head(), source.where) for source in sources]
     tables = heads if chosen is None else [choose_columns(table, chosen) for table in heads]
     names, *_ = match_columns(tables[0], tables[1], notes)
     left_out = (
         [(name, f"only in {table.where}") for table in tables for name in table.names or () if name not in names]
-        if len(names) < max(len(table.columns) for table in tables)
+        if len(names) < max(len(table.columns) for table in tables)  # two series are compared whatever their names
         else []
     )
     x, y = (
         _common_columns(reading(head, source.where, moments=not source.rows_at_once), table, names)
         for source, head, table in zip(sources, heads, tables, strict=True)
     )
+    # codes of levels are known after the scan only, so rows of categories are fetched later
     all_numbers = all(column.kind == "numbers" for table in tables for column in table.columns)
     (summary_x, cache_x), (summary_y, cache_y) = scan(sources, (x, y), prefetch if all_numbers else None)
     return MatchedSources(sources, (x, y), (summary_x, summary_y), (cache_x, cache_y), tuple(left_out))
 
 
 def _common_columns(reader: Reading, table: Table, names: tuple[str, ...]) -> Reading:
-    """The reading of columns in common: by name if the table has names, else by position."""
+    """The reading of columns in common: by name if the table has all the names, else by position."""
     by_name = set(names) <= set(table.names or ())
     common = reader.only([reader.names.index(name) for name in names] if by_name else range(len(names)))
     return common if reader.named else replace(common, names=names)
@@ -177,7 +182,7 @@ def default_names(d: int) -> tuple[str, ...]:
 
 
 def _level_counts(summary: Summary, columns: Columns) -> tuple[IntArray | None, ...]:
-    """Rows of each pooled level of each column of categories; None for numbers."""
+    """Rows of each level, of the levels of both samples, in each column of categories; None for numbers."""
     return tuple(
         None if levels is None else np.array([(column.levels or {}).get(level, 0) for level in levels])
         for levels, column in zip(columns.levels, summary.columns, strict=True)

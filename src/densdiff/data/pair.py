@@ -107,7 +107,7 @@ def _make_pair(
     for summary, other in ((summary_x, summary_y), (summary_y, summary_x)):
         refuse_unusable(summary, notes, other, columns.levels)
     x, y = matched.samples(columns, prefetch)
-    same = matched.alike and same_rows(x, y)
+    same = matched.summaries_equal and same_rows(x, y)
     where = sources[0].where, sources[1].where
     x, w_x = _rows_of_positive_weight(x, weights_x, where[0], "weights_x")
     y, w_y = _rows_of_positive_weight(y, weights_y, where[1], "weights_y")

@@ -97,7 +97,7 @@ def match_tables(
         a=a,
         b=b,
         where=where,
-        same=matched.alike and same_rows(a, b),
+        same=matched.summaries_equal and same_rows(a, b),
         left_out=tuple(left_out),
         missing=missing_counts,
         sizes=sizes,

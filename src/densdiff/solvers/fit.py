@@ -1,7 +1,7 @@
 """A fit in one object: the prepared samples, the solver that was built for them and the model that was chosen.
 
-`find_fit` builds the solver, searches sigma, lam and the smoothing of categories, and returns the `Fit` that distances,
-bands, tests, class balance and pictures start from.
+X is a sample of p, Y of q, and f = p - q. `find_fit` builds the solver, searches sigma, lam and the smoothing of
+categories, and returns the `Fit` that distances, bands, tests, class balance and pictures start from.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,8 @@ PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
 def automatic_solver(d: int, rows: int) -> str:
     """The solver of "auto" for d varying columns and so many rows of both samples together.
 
-    Spectral and pairs are the same estimator; the grid costs least in one or two columns and grows slowly with the
-    rows, pairs do not mind columns. Centers remain where neither fits.
+    Spectral and pairs are the same estimator; the spectral grid costs least in one or two columns and grows slowly with
+    the rows, pairs do not mind columns. Centers remain where neither fits.
     """
     if d <= 2 or (d <= MOST_COLUMNS and rows > PAIRS_ROWS):
         return "spectral"
@@ -72,7 +72,7 @@ class Densities:
     choices: tuple[Choice, Choice]
 
     def model(self, weaker: float) -> tuple[float, float]:
-        """Sigma and lam between those of p and q, lam so many times weaker."""
+        """Geometric means of the sigmas and the lams of p and q, lam so many times weaker."""
         models = [self.solver.rougher_model(choice.model, 1.0, weaker) for choice in self.choices]
         sigma, lam = np.exp(np.mean(np.log(models), axis=0))
         return float(sigma), float(lam)
@@ -133,9 +133,9 @@ class Fit:
         if searched and not len(self.data.levels):
             solver, choices = self.solver, [choose(self.solver, side, self.data.n_folds) for side in sides]
         else:
-            ladder = self.data.ladder(), None
+            own_models = self.data.ladder(), None  # the sigmas of the data's own scale, the lams of the solver
             search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
-            named, choices = search.best(sides, *ladder)
+            named, choices = search.best(sides, *own_models)
             solver = named.solver
         return Densities(solver, (choices[0], choices[1]))
 
@@ -154,7 +154,7 @@ class Fit:
         if not len(self.data.levels):
             return self.solver, choose(self.solver, side, self.data.n_folds)
         search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
-        named, (choice,) = search.best([side], *_grid(self.data, self.settings))
+        named, (choice,) = search.best([side], *_models_to_search(self.data, self.settings))
         return named.solver, choice
 
     def single_models(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
@@ -167,11 +167,11 @@ class Fit:
 def find_fit(data: Prepared, settings: Settings) -> Fit:
     """Build the solver, score its models and choose."""
     search = _Search(data, settings, _solver_name(data, settings), strict=settings.solver != "auto")
-    named, (choice,) = search.best([DIFFERENCE], *_grid(data, settings))
+    named, (choice,) = search.best([DIFFERENCE], *_models_to_search(data, settings))
     return Fit(data, settings, named, choice)
 
 
-def _grid(data: Prepared, settings: Settings) -> tuple[FloatArray, FloatArray | None]:
+def _models_to_search(data: Prepared, settings: Settings) -> tuple[FloatArray, FloatArray | None]:
     """Sigmas in inner units, widest first, and lams, strongest first, None for the solver's own."""
     return data.sigmas(settings.sigmas), None if settings.lams is None else np.unique(settings.lams)[::-1]
 
@@ -198,7 +198,9 @@ def _rows_for_pairs(data: Prepared) -> int:
 
 @dataclass(frozen=True)
 class _Search:
-    """The search among the models of one kind of solver; unless ``strict``, another kind replaces a grid that fails."""
+    """The search among the models of one kind of solver; unless ``strict``, another kind replaces
+    a spectral grid that does not reach all rows.
+    """
 
     data: Prepared
     settings: Settings
@@ -211,17 +213,18 @@ class _Search:
         builds = [partial(self.build, sigmas, lams, categories) for categories in self._smoothings(sides, sigmas, lams)]
         for named in self.build_all(builds):
             choices = [choose(named.solver, side, self.data.n_folds) for side in sides]
-            score = sum(float(choice.fold_scores[choice.chosen].mean()) for choice in choices)
-            candidates.append((score, choices[0].log_scale, named, choices))
-        top = min(log_scale for _, log_scale, _, _ in candidates)
+            loss = sum(float(choice.fold_scores[choice.chosen].mean()) for choice in choices)
+            candidates.append((loss, choices[0].log_scale, named, choices))
+        # losses have the scale of their solver; compared in that of the smallest
+        lowest = min(log_scale for _, log_scale, _, _ in candidates)
         with np.errstate(under="ignore"):
-            *_, named, choices = min(candidates, key=lambda candidate: candidate[0] * np.exp(top - candidate[1]))
+            *_, named, choices = min(candidates, key=lambda candidate: candidate[0] * np.exp(lowest - candidate[1]))
         return named, choices
 
     def _smoothings(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> list[Categories | None]:
         """The kernels of categories to search; of many rows the best one for some of them, and the next rougher one."""
         data, pair = self.data, self.data.pair
-        options = data.smoothings()
+        options = data.smoothings()  # from rough to smooth
         if len(options) == 1 or max(len(pair.x), len(pair.y)) <= 2 * _PROBED:
             return options
         drawn_x, drawn_y = (selection.draw_rows(data.seed, len(rows), _PROBED) for rows in (pair.x, pair.y))
@@ -238,6 +241,7 @@ class _Search:
         """The solver of a table of models."""
         data, name = self.data, self.name
         if name == "spectral":
+            # with one column more than a grid takes, "auto" names the solver for when there is no grid
             without_grid = automatic_solver(MOST_COLUMNS + 1, _rows_for_pairs(data))
             try:
                 solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
@@ -259,5 +263,5 @@ class _Search:
         return NamedSolver(name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers)
 
     def build_all(self, builds: Sequence[Callable[[], NamedSolver]]) -> list[NamedSolver]:
-        """Several solvers, in the passes of one where rows have to be read."""
+        """Several solvers; rows that have to be read are read no more often than for one of them."""
         return self.data.x.rows.map(lambda build: build(), builds)

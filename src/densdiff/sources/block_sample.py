@@ -20,7 +20,7 @@ from densdiff.sources.source import Merge, Pass, Source
 
 S = TypeVar("S")
 T = TypeVar("T")
-_AT_ONCE = 16  # computations that share their passes
+_THREADS_SHARING_PASSES = 16
 
 
 class RowReader(Protocol):
@@ -35,7 +35,7 @@ class RowReader(Protocol):
 
     @property
     def named(self) -> bool:
-        """Whether blocks have names of their own."""
+        """Whether blocks carry the names of their columns."""
 
     def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
         """Some columns of a block whose first row has the number ``start``, (k, d)."""
@@ -44,15 +44,17 @@ class RowReader(Protocol):
         """All columns of a block whose first row has the number ``start``, (k,) each, not copied where possible."""
 
     def summary(self, block: Any, start: int) -> Any:
-        """What a block holds whose first row has the number ``start``; summaries of neighbours are `merged`."""
+        """What a block holds whose first row has the number ``start``; two summaries of neighbouring blocks are
+        joined by their method ``merged``."""
 
 
-_adding = threading.Lock()
+_adding = threading.Lock()  # one for all caches: a cache is copied along with its sample, a lock cannot be
 
 
 @dataclass
 class RowCache:
-    """Rows fetched before, by number, in all columns of the reader; threads that look at one column each share it."""
+    """Rows fetched before, by number, in all columns of the reader; shared by threads that each work on one
+    column."""
 
     entries: tuple[IntArray, FloatArray] = field(default_factory=lambda: (np.empty(0, np.int64), np.empty((0, 0))))
 
@@ -91,10 +93,10 @@ class BlockSample:
     columns: tuple[int, ...]  # of the reader
     all_moments: Moments  # of all columns of the reader
     cache: RowCache
-    counts: tuple[IntArray | None, ...] = ()  # rows of each level of all columns; empty without categories
+    counts: tuple[IntArray | None, ...] = ()  # rows of each level of all columns, None for numbers
     scaling: Scaling | None = None
-    inner_threads = 1
-    rows_at_once = 0
+    inner_threads = 1  # blocks have threads of their own already
+    rows_at_once = 0  # none are in memory
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -115,7 +117,7 @@ class BlockSample:
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def spaced(self, most: int) -> FloatArray:
-        """About so many evenly spaced rows."""
+        """At most so many evenly spaced rows."""
         return self[:: -(-len(self) // most)]
 
     def at_hand(self) -> tuple[IntArray, FloatArray]:
@@ -136,7 +138,7 @@ class BlockSample:
         return replace(self, columns=tuple(self.columns[j] for j in columns), scaling=None)
 
     def scaled(self, scaling: Scaling) -> "BlockSample":
-        """The sample with its rows in inner units."""
+        """The sample with its rows in the scaled units that solvers work in."""
         return replace(self, scaling=scaling)
 
     def make_pass(self, task: RowTask[Any], merge: Merge) -> Pass:
@@ -165,16 +167,16 @@ class BlockSample:
         """The function of each item, in threads that share their passes, some at a time."""
         if len(items) == 1:
             return [function(items[0])]
-        batches = [items[k : k + _AT_ONCE] for k in range(0, len(items), _AT_ONCE)]
+        batches = [items[k : k + _THREADS_SHARING_PASSES] for k in range(0, len(items), _THREADS_SHARING_PASSES)]
         return [result for batch in batches for result in map_sharing_passes(function, batch)]
 
 
 def _run_on_rows(
     reader: RowReader, columns: tuple[int, ...], scaling: Scaling | None, task: RowTask[T], block: Any, start: int
 ) -> T:
-    """The answer of a task to the rows of a block, in inner units if there is a scaling."""
+    """The answer of a task to the rows of a block, scaled if there is a scaling."""
     rows = reader.rows(block, start, columns)
-    if not np.isfinite(rows).all():  # what was looked through before had neither
+    if not np.isfinite(rows).all():  # the first scan found no missing and no infinite value
         raise InputError(f"{reader.where} gave other values than before; it must give the same rows each time")
     return task(rows if scaling is None else scaling.apply(rows), start)
 

@@ -6,8 +6,8 @@ from densdiff.solvers.prepared import Prepared
 from densdiff.testing.low_order import LowOrderStatistics, StatisticsWithLowOrder
 from densdiff.testing.statistics import Statistics
 
-_MOST_WORK = 2e12  # multiplications beyond which "auto" turns to the limit of the null
-TUNING_TEXTS = {
+_MOST_WORK = 2e12  # multiplications beyond which "auto" takes the asymptotic null distribution
+TUNING_TEXTS = {  # how sigma and lam were found; {} is the number of models
     "aggregate": "aggregate: the largest of {} standardized statistics",
     "pooled": "pooled: cross-validation on the pooled rows",
     "refit": "refit: cross-validation within every relabelling",
@@ -16,7 +16,10 @@ TUNING_TEXTS = {
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What the user asked for, whichever the estimator; ``by_rows`` if counts in cells cannot stand for rows."""
+    """What the user asked for, whichever the estimator.
+
+    ``by_rows`` if rows themselves must be relabelled; else counts of rows in the cells of a grid may stand for them.
+    """
 
     tuning: str
     permutations: int
@@ -29,17 +32,17 @@ class PlannedTest:
 
     statistics: Statistics
     solver: str
-    tuning: str
+    tuning: str  # for the result, in words
     work: float  # multiplications that relabelling takes
     n_centers: int | None = None
 
     @property
     def is_too_costly(self) -> bool:
-        """Whether relabelling takes so long that "auto" turns to the limit of the null."""
+        """Whether relabelling takes so long that "auto" takes the asymptotic null distribution."""
         return self.work > _MOST_WORK
 
     def with_low_order(self, data: Prepared) -> "PlannedTest":
-        """Add statistics of single columns and of pairs, if there are several columns and no limit is due."""
+        """Add statistics of single columns and of pairs, if there are several columns and rows are relabelled."""
         if data.x.rows.shape[1] < 2 or self.is_too_costly or not self.statistics.combines_with_low_order:
             return self
         low_order = LowOrderStatistics(data.pooled_rows, data.levels, data.seed)
