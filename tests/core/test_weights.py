@@ -18,13 +18,13 @@ each_kind = pytest.mark.parametrize("omega", WEIGHTS.values(), ids=WEIGHTS)
 @given(start=st.integers(0, N), count=st.integers(0, N))
 def test_weights_that_were_sent_are_those_of_the_rows(omega, start, count):
     count = min(count, N - start)
-    found = weights.weights_at(weights.sent_weights(omega), start, count)
+    found = weights.weights_at(weights.compact_weights(omega), start, count)
     np.testing.assert_array_equal(found, np.array(omega)[start : start + count])
 
 
 def test_one_number_is_sent_as_one():
-    assert weights.sent_weights(WEIGHTS["one number"]) == 1 / N
-    assert weights.sent_weights(WEIGHTS["equal"]) is WEIGHTS["equal"]
+    assert weights.compact_weights(WEIGHTS["one number"]) == 1 / N
+    assert weights.compact_weights(WEIGHTS["equal"]) is WEIGHTS["equal"]
 
 
 @each_kind
@@ -33,5 +33,5 @@ def test_sums_are_those_of_loops(omega):
     mass = np.zeros(4)
     for group, weight in zip(groups.all(), omega, strict=True):
         mass[group] += weight
-    np.testing.assert_allclose(weights.mass_of(groups, omega), mass, rtol=1e-14)
+    np.testing.assert_allclose(weights.group_masses(groups, omega), mass, rtol=1e-14)
     assert weights.sum_of_squares(omega) == pytest.approx(sum(weight**2 for weight in omega), rel=1e-14)

@@ -500,7 +500,7 @@ def test_a_quarter_of_the_rows_tells_errors_and_widths_of_all(monkeypatch, draw,
 def test_rows_that_stand_for_a_sample_keep_its_sum_of_squared_weights(draw, n):
     x, _ = draw(14, n, 2, 1)
     sample = WeightedSample.of(x, shares(np.random.default_rng(5), n, True))
-    found = uncertainty.keep(sample, seed=3, most=100)
+    found = uncertainty.subsample(sample, seed=3, most=100)
     rows, kept = found.points, found.stand_in
     assert len(rows) == len(kept.omega) == min(n, 100)
     assert kept.omega.sum() == pytest.approx(1.0)
