@@ -251,8 +251,9 @@ def test_levels_are_found_among_a_thousand():
 
 def test_seed_reproduces_and_most_limits():
     rows, in_b, n_levels, _ = coded(mixed_tables(2000, random_state=7))
-    assert found_in(rows, in_b, n_levels, 5) == found_in(rows, in_b, n_levels, 5)
-    assert len(found_in(rows, in_b, n_levels, 5)) > 1
+    found = found_in(rows, in_b, n_levels, 5)
+    assert found == found_in(rows, in_b, n_levels, 5)
+    assert len(found) > 1
     assert len(found_in(rows, in_b, n_levels, 5, most=1)) == 1
 
 
@@ -273,8 +274,8 @@ def test_odd_tables_are_fine_and_silent_when_samples_alternate(rows, n_levels):
     assert found_in(rows, in_b, np.array(n_levels)) == []
 
 
-@pytest.mark.parametrize("column", [0, 150])
-def test_difference_is_found_among_many_columns(column):
+def test_difference_is_found_in_a_late_one_of_many_columns():
+    column = 150
     random = np.random.default_rng(8)
     rows = random.normal(size=(400, 160))
     rows[200:, column] += 1.5

@@ -33,7 +33,7 @@ PRELOADED = (scipy, sklearn)  # for each child to find
 CORE = Path(__file__).parents[2] / "src" / "densdiff" / "core"
 MODULES = sorted(path.stem for path in CORE.glob("[!_]*.py"))
 FOLDER = Path(__file__).parents[1]
-MANY_COLUMNS = "core/test_regions.py::test_difference_is_found_among_many_columns"
+MANY_COLUMNS = "core/test_regions.py::test_difference_is_found_in_a_late_one_of_many_columns"
 BESIDE = {  # tests that a module has beside those in the file of its name
     "class_scores": ["estimators/test_least_squares.py"],
     "density_ratio": ["estimators/test_kliep.py"],
