@@ -112,7 +112,7 @@ def test_json_lines_are_their_blocks(values, size, packed, put, monkeypatch):
 
 
 @given(values=columns(), group=st.integers(1, 3000), coded=st.booleans(), parts=st.integers(1, 3))
-@per_example
+@settings(per_example, max_examples=15)  # thousands of rows each
 def test_parquet_files_are_their_blocks(values, group, coded, parts, tmp_path_factory, monkeypatch):
     rows = pa.table({name: pa.array(of * 250) for name, of in values.items()})
     if coded:  # numbers and words
