@@ -17,6 +17,14 @@ _LARGEST = float(np.finfo(np.float64).max)
 _SMALLEST = float(np.finfo(np.float64).tiny)
 
 
+def stack_columns(columns: Sequence[npt.NDArray[np.generic]]) -> FloatArray:
+    """Columns as a matrix of our own, each contiguous, (n, d)."""
+    matrix = np.empty((len(columns[0]), len(columns)), order="F")
+    for j, column in enumerate(columns):
+        matrix[:, j] = column
+    return matrix
+
+
 @dataclass(frozen=True)
 class Scaling:
     """An affine map of the kept columns; ``sigma_unit`` turns an inner sigma into the user's."""

@@ -5,9 +5,7 @@ Summaries are made in `summary`; which columns are categories is decided in `kin
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from densdiff.core.scaling import FloatArray
+from densdiff.core.scaling import FloatArray, stack_columns
 from densdiff.data.categories import Levels
 from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_column
 from densdiff.data.table import EXACT, Table, reads_as_number
@@ -28,10 +26,7 @@ def float_matrix(table: Table, names: Sequence[str], notes: list[str]) -> FloatA
     """The table as a finite float64 matrix of our own, columns contiguous, or the first obstacle as an error."""
     columns = tuple(summarize_column(column, 0, None) for column in table.columns)
     refuse_unusable(Summary(table.where, tuple(names), len(table), columns), notes)
-    matrix = np.empty((len(table), len(table.columns)), order="F")
-    for j, column in enumerate(table.columns):
-        matrix[:, j] = column.values
-    return matrix
+    return stack_columns([column.values for column in table.columns])
 
 
 def refuse_unusable(

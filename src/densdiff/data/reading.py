@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from densdiff.core.scaling import FloatArray
+from densdiff.core.scaling import FloatArray, stack_columns
 from densdiff.data.categories import MISSING_LEVEL, Levels, codes_of, nullable_booleans
 from densdiff.data.floats import refusal
 from densdiff.data.summary import MOST_LEVELS, NUMBERS, Summary, summarize_column
@@ -82,11 +82,7 @@ class Reading:
 
     def rows(self, block: Any, start: int, columns: Sequence[int] | None = None) -> FloatArray:
         """Numbers, and codes of levels, of a block as a matrix, of some columns if they are given, (k, d)."""
-        values = (self if columns is None else self.only(columns)).columns(block, start)
-        matrix = np.empty((len(values[0]), len(values)), order="F")
-        for j, column in enumerate(values):
-            matrix[:, j] = column
-        return matrix
+        return stack_columns((self if columns is None else self.only(columns)).columns(block, start))
 
     def only(self, columns: Sequence[int]) -> "Reading":
         """A reading of some of the columns, by their places."""

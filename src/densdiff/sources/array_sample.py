@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from densdiff.core.kernel import radius
-from densdiff.core.scaling import FloatArray, Moments, Scaling, moments_of
+from densdiff.core.scaling import FloatArray, Moments, Scaling, moments_of, stack_columns
 from densdiff.core.selection import IntArray
 from densdiff.sources.sample import RowTask
 from densdiff.sources.source import ArraySource, Merge, Pass
@@ -34,7 +34,7 @@ class ArraySample:
     def _rows(self) -> FloatArray:
         """A matrix of our own, columns contiguous, (n, d)."""
         if self._matrix is None:
-            self._matrix, self._columns = _column_matrix(self._columns), ()
+            self._matrix, self._columns = stack_columns(self._columns), ()
         return self._matrix
 
     @property
@@ -60,7 +60,7 @@ class ArraySample:
         if isinstance(index, slice) and index == slice(None):
             return self._rows
         if self._matrix is None:
-            return _column_matrix([column[index] for column in self._columns])
+            return stack_columns([column[index] for column in self._columns])
         return np.asarray(self._matrix[index])
 
     def spaced(self, most: int) -> FloatArray:
@@ -110,11 +110,3 @@ class ArraySample:
     def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
         """The function of each item, one after the other."""
         return [function(item) for item in items]
-
-
-def _column_matrix(columns: Sequence[FloatArray]) -> FloatArray:
-    """Columns as a matrix, each contiguous, (n, d)."""
-    matrix = np.empty((len(columns[0]), len(columns)), order="F")
-    for j, column in enumerate(columns):
-        matrix[:, j] = column
-    return matrix
