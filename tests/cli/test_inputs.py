@@ -125,8 +125,8 @@ def test_row_21_numbers_stored_as_text(put):
     assert message.startswith("column 'a' of A.parquet holds numbers stored as text, first '0.0' at row 0; ")
     flawed = as_csv(shifted(0.0)).replace("\n", "\nunknown,1\n", 1)
     assert refusal("compare", "A.csv", put(flawed)) == (
-        "column 'a' of B.csv: 'unknown' at row 0 is not a number; 40 of 41 values are; correct it, leave it empty, or "
-        "leave the column out by --columns"
+        "column 'a' of B.csv: 'unknown' at row 0 is not a number, but 40 of 41 values are; correct it, leave it empty, "
+        "or leave the column out with --columns"
     )
     found, _ = answer("A.csv", "B.csv", "--columns", "b")
     assert [column["name"] for column in found["columns"]] == ["b"]
@@ -179,7 +179,7 @@ def test_row_24_columns_are_matched_by_name(put):
 
 def test_row_25_duplicate_columns(put):
     assert refusal("compare", "A.csv", put("a,b,a\n1,2,3\n")) == (
-        "B.csv has more than one column named 'a'; rename them, or give --no-header if there are no names"
+        "B.csv has more than one column named 'a'; rename them, or give --no-header if the file has no column names"
     )
 
 
@@ -193,14 +193,14 @@ def test_row_27_semicolons_and_decimal_commas(put):
     european = as_csv(shifted(0.0), ";").replace(".", ",")
     assert answer("A.csv", put(european))[0]["distance"]["normalized"] == 0
     assert refusal("compare", "A.csv", put("x\n1,5\n2,5\n")) == (
-        "line 2 of B.csv has 2 fields, expected 1 as in the first line; if it uses a decimal comma, give --sep ';', "
+        "line 2 of B.csv has 2 fields, but the first line has 1; if it uses a decimal comma, give --sep ';', "
         "--decimal ','"
     )
     assert refusal("compare", "A.csv", put("a|b;c|d\n1|2;3|4\n")) == (
         "B.csv could be separated by ';' or '|'; say which with --sep"
     )
     assert refusal("compare", "A.csv", put("a;b\n1,5;1.5\n2,5;2.5\n")).endswith(
-        "with ',' as decimal mark it is: give --decimal ','"
+        "if ',' is the decimal mark, give --decimal ','"
     )
     assert refusal("compare", "A.csv", "B.csv", "--sep", ";;") == (
         "--sep must be one character such as ',' or ';'; got ';;'"
@@ -209,7 +209,7 @@ def test_row_27_semicolons_and_decimal_commas(put):
 
 def test_row_28_ragged_rows(put):
     assert refusal("compare", "A.csv", put("a,b\n1,2\n3\n")) == (
-        "line 3 of B.csv has 1 field, expected 2 as in the first line"
+        "line 3 of B.csv has 1 field, but the first line has 2; correct it"
     )
 
 
@@ -217,8 +217,8 @@ def test_row_29_one_bad_value_far_down(put):
     rows = ["1.25"] * 40_000
     rows[30_001] = "\x1b[2J"
     assert refusal("compare", "A.csv", put("a\n" + "\n".join(rows))) == (
-        r"column 'a' of B.csv: '\x1b[2J' at row 30001 is not a number; 39999 of 40000 values are; correct it, leave it "
-        "empty, or leave the column out by --columns"
+        r"column 'a' of B.csv: '\x1b[2J' at row 30001 is not a number, but 39999 of 40000 values are; correct it, "
+        "leave it empty, or leave the column out with --columns"
     )
 
 
@@ -230,16 +230,16 @@ def test_row_30_encodings(put):
         "B.csv is not UTF-8: byte 0xe9 in line 2 (byte 6); save it as UTF-8 (is it Latin-1?)"
     )
     assert refusal("compare", "A.csv", put("a,b\n1,\0\n")) == (
-        "B.csv has a NUL byte in line 2 (byte 6); it is damaged, or no text file"
+        "B.csv has a NUL byte in line 2 (byte 6); it is damaged or not a text file"
     )
 
 
 def test_row_31_damaged_misnamed_and_absent_files(put, tmp_path, monkeypatch):
     whole = as_parquet(shifted(0.0))
     for content, name, message in (
-        (whole[:-7], "B.parquet", "is cut off: it begins as a Parquet file but does not end as one; copy it again"),
-        (whole, "B.csv", "is a Parquet file; let its name end in .parquet"),
-        ("a\n1\n", "B.parquet", "is not a Parquet file; if it is CSV, let its name end in .csv"),
+        (whole[:-7], "B.parquet", "is incomplete: it begins as a Parquet file, but its end is missing; copy it again"),
+        (whole, "B.csv", "is a Parquet file; rename it to end in .parquet"),
+        ("a\n1\n", "B.parquet", "is not a Parquet file; if it is CSV, rename it to end in .csv"),
     ):
         assert refusal("compare", "A.csv", put(content, name)) == f"{name} {message}"
     (tmp_path / "parts").mkdir()
@@ -261,8 +261,8 @@ def test_row_32_a_small_file_that_promises_too_much(put, monkeypatch):
     monkeypatch.setattr(pq.ParquetFile, "read", None)  # a call would be another error
     with sklearn.config_context(working_memory=20):
         assert refusal("monitor", "B.parquet") == (
-            "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise it by "
-            "SKLEARN_WORKING_MEMORY=46 in the environment"
+            "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise the limit "
+            "with SKLEARN_WORKING_MEMORY=46 in the environment"
         )
 
 

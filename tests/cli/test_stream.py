@@ -114,8 +114,8 @@ def refusal_of_stream(given, *options):
             0,
             "line 1 of standard input: row 0 of the stream was refused and changed nothing: column 'b' is inf",
         ),
-        ('{"a": 1, "b": 2}\n{"a": 1\n', 1, "line 2 of standard input is not valid JSON; one object a line is needed"),
-        ('{"a": 1, "b": 2}\n[1, 2]\n', 1, "line 2 of standard input is not a JSON object; one object a line is needed"),
+        ('{"a": 1, "b": 2}\n{"a": 1\n', 1, "line 2 of standard input is not valid JSON; write one object per line"),
+        ('{"a": 1, "b": 2}\n[1, 2]\n', 1, "line 2 of standard input is not a JSON object; write one object per line"),
         ('{"a": 1, "a": 2}\n', 0, "line 1 of standard input has more than one value named 'a'"),
         ("a,b,a\n1,2,3\n", 0, "line 1 of standard input has more than one column named 'a'"),
         (

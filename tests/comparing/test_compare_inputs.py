@@ -628,11 +628,13 @@ def test_row_27_semicolons_and_decimal_commas(put):
     found = quietly(commas, points)
     assert (found.distance.normalized, found.test.pvalue) == (0.0, 1.0)
     thousands = put("a;b\n1,500;2\n12,000;3\n")
-    assert "give decimal=',' for the former" in refusal(thousands, points)
+    assert "give decimal=',' if it is a decimal comma" in refusal(thousands, points)
 
 
 def test_row_28_ragged_rows(put):
-    assert refusal(good(put), put("x,y\n1,2\n3\n")) == "line 3 of B.csv has 1 field, expected 2 as in the first line"
+    assert (
+        refusal(good(put), put("x,y\n1,2\n3\n")) == "line 3 of B.csv has 1 field, but the first line has 2; correct it"
+    )
     assert "rows differ in length, 2 in row 0 and 1 in row 1" in refusal([[1, 2], [3]], [[1, 2], [3, 4]])
     assert refusal({"x": [1.0, 2.0], "y": [1.0]}, {"x": [1.0, 2.0]}) == (
         "columns of A differ in length: 'x' has 2 values, 'y' has 1"
@@ -643,12 +645,14 @@ def test_row_29_one_bad_value_far_down(put):
     values = ["1.25"] * 30_002
     values[30_001] = "bad"
     text = "x\n" + "\n".join(values) + "\n"
-    assert refusal(good(put), put(text)).startswith("column 'x' of B.csv: 'bad' at row 30001 is not a number; ")
+    assert refusal(good(put), put(text)).startswith("column 'x' of B.csv: 'bad' at row 30001 is not a number, but ")
     column = np.array(values, dtype=object)
     column[:30_001] = np.arange(30_001).astype(str)
     for frame in (dict, pd.DataFrame, pl.DataFrame, pa.table):
         message = refusal({"x": [1.0, 2.0]}, frame({"x": column}))
-        assert message.startswith("column 'x' of B holds text (in A: numbers): 'bad' at row 30001 is not a number; ")
+        assert message.startswith(
+            "column 'x' of B holds text (in A: numbers): 'bad' at row 30001 is not a number, but "
+        )
 
 
 def test_row_30_encodings(put):
@@ -662,8 +666,8 @@ def test_row_30_encodings(put):
 def test_row_31_files_that_cannot_be_read(put, tmp_path):
     whole = as_parquet(pa.table({"x": [1.0, 2.0]}))
     a = good(put)
-    assert refusal(a, put(whole[:-5], "B.parquet")).startswith("B.parquet is cut off")
-    assert refusal(a, put(whole, "C.csv")) == "C.csv is a Parquet file; let its name end in .parquet"
+    assert refusal(a, put(whole[:-5], "B.parquet")).startswith("B.parquet is incomplete")
+    assert refusal(a, put(whole, "C.csv")) == "C.csv is a Parquet file; rename it to end in .parquet"
     assert refusal(a, tmp_path / "gone.csv").startswith("gone.csv does not exist in the folder ")
     (tmp_path / "folder").mkdir()
     assert refusal(a, tmp_path / "folder").startswith("the folder folder has no Parquet file in it")

@@ -88,7 +88,10 @@ def test_stretches_are_slices_read_in_one_go(n, data):
 
 def test_a_series_that_gives_fewer_rows_the_second_time_is_refused():
     source = BlockSource("series", [np.zeros((5, 1)), np.ones((4, 1))], 12, AS_TABLE)
-    with pytest.raises(dd.InputError, match="series gave 9 rows after 12; it must give the same rows each time"):
+    with pytest.raises(
+        dd.InputError,
+        match="series returned 12 rows the first time and 9 the second time; it must return the same rows each time",
+    ):
         list(stretches(source, "series", 4, 1))
 
 

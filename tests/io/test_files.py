@@ -245,7 +245,7 @@ def test_without_a_header_columns_are_numbered(put):
     assert files.table(path, header=False).to_pydict() == {"x0": [1, 3], "x1": [2, 4]}
     assert files.table(path, header=False, columns=["x1"]).to_pydict() == {"x1": [2, 4]}
     numbers = put("1.5,2\n3,4\n")
-    assert refusal(numbers) == "B.csv begins with numbers, '1.5', '2', and no names of columns; give header=False"
+    assert refusal(numbers) == "B.csv has no column names, as it begins with the numbers '1.5', '2'; give header=False"
     assert files.table(put("5\n\n7\n"), header=False).to_pydict() == {"x0": [5, None, 7]}
 
 
@@ -261,10 +261,10 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(put):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"columns": "a"}, "columns must be a list of names"),
-        ({"columns": [1]}, "columns must be a list of names"),
+        ({"columns": "a"}, "columns must be a list of names; got 'a'"),
+        ({"columns": [1]}, "columns must be a list of names; got 1"),
         ({"columns": []}, "columns is empty; name at least 1 column, or leave it out to read all"),
-        ({"columns": ["a", "a"]}, "columns has more than one column named 'a'; name each once"),
+        ({"columns": ["a", "a"]}, "columns names 'a' more than once; name each column once"),
         ({"sep": ";;"}, "sep must be one character such as ',' or ';'; got ';;'"),
         ({"sep": "\n"}, r"sep must be one character such as ',' or ';'; got '\n'"),
         ({"decimal": ";"}, "decimal must be '.' or ','; got ';'"),

@@ -68,8 +68,8 @@ def test_row_13_header_only_and_empty_files(put, tmp_path):
 def test_row_21_words_are_text_and_numbers_with_a_flaw_are_named(put):
     assert files.table(put("city,n\nBonn,1\n7,2\nUlm,3\n")).to_pydict()["city"] == ["Bonn", "7", "Ulm"]
     column = ["1.5"] * 9
-    start = "column 'a' of B.csv: '?' at row 9 is not a number; 9 of 10 values are; "
-    cure = "correct it, leave it empty, or leave the column out by columns="
+    start = "column 'a' of B.csv: '?' at row 9 is not a number, but 9 of 10 values are; "
+    cure = "correct it, leave it empty, or leave the column out with columns="
     assert refusal(put("\n".join(["a", *column, "?"]))) == start + cure
     below = files.table(put("\n".join(["a", *column, "?", "!"])))  # 9 of 11 is less than 90 %
     assert below.to_pydict()["a"] == [*column, "?", "!"]
@@ -81,7 +81,7 @@ def test_row_21_words_are_text_and_numbers_with_a_flaw_are_named(put):
 
 
 def test_row_25_duplicate_columns_are_listed(put):
-    cure = "rename them, or give header=False if there are no names"
+    cure = "rename them, or give header=False if the file has no column names"
     assert refusal(put("a,b,a,b,c\n1,2,3,4,5\n")) == f"B.csv has more than one column named 'a', 'b'; {cure}"
     line = '{"a": 1, "a": 2}\n'
     assert refusal(put('{"a": 1}\n' + line, "B.jsonl")) == (
@@ -98,48 +98,53 @@ def test_row_27_semicolons_and_decimal_commas_are_read_or_asked_for(put):
         assert files.table(put(text)).to_pydict() == {"a": [1.5, 0.25], "b": [-2, 300]}
     assert files.table(put("1,5;2,5\n3,5;4,5\n"), header=False).to_pydict() == {"x0": [1.5, 3.5], "x1": [2.5, 4.5]}
     assert refusal(put("x\n1,5\n2,5\n")) == (
-        "line 2 of B.csv has 2 fields, expected 1 as in the first line; if it uses a decimal comma, give sep=';', "
-        "decimal=','"
+        "line 2 of B.csv has 2 fields, but the first line has 1; if it uses a decimal comma, give sep=';', decimal=','"
     )
     assert files.table(put("x\n1,5\n2,5\n"), sep=";", decimal=",").to_pydict() == {"x": [1.5, 2.5]}
     thousands = put("a;b\n1,500;2\n12,000;3\n")
     assert refusal(thousands) == (
-        "B.csv: '1,500' may be a decimal number or thousands; give decimal=',' for the former, and write thousands "
-        "without a comma"
+        "B.csv: the comma in '1,500' may mark decimals or thousands; give decimal=',' if it is a decimal comma, else "
+        "remove the thousands separators"
     )
     assert files.table(thousands, decimal=",").to_pydict() == {"a": [1.5, 12.0], "b": [2, 3]}
     assert refusal(put("a;b\n1,5;1.5\n2,5;2.5\n")) == (
-        "column 'a' of B.csv: '1,5' at row 0 is not a number; with ',' as decimal mark it is: give decimal=','"
+        "column 'a' of B.csv: '1,5' at row 0 is not a number; if ',' is the decimal mark, give decimal=','"
     )
     assert refusal(put('a,b\n"1,5",1\n')) == (
-        "column 'a' of B.csv: '1,5' at row 0 is not a number; with ',' as decimal mark it is: give decimal=','"
+        "column 'a' of B.csv: '1,5' at row 0 is not a number; if ',' is the decimal mark, give decimal=','"
     )
     assert refusal(put("a;b\n1.234,5;1\n1.334,5;2\n")) == (
-        "column 'a' of B.csv: '1.234,5' at row 0 is not a number; without a mark between thousands it is"
+        "column 'a' of B.csv: '1.234,5' at row 0 is not a number; remove the thousands separators"
     )
     assert refusal(put("a;b\n1,5;1\n1.5;2\n"), decimal=",") == (
-        "column 'a' of B.csv: '1.5' at row 1 is not a number; with '.' as decimal mark it is: give decimal='.'"
+        "column 'a' of B.csv: '1.5' at row 1 is not a number; if '.' is the decimal mark, give decimal='.'"
     )
     assert refusal(put("a|b;c|d\n1|2;3|4\n")) == "B.csv could be separated by ';' or '|'; say which with sep="
     late = "a;b\n" + "1;2\n" * 30_000 + "1,5;2\n"  # far behind the lines that are looked at for a decimal mark
     assert refusal(put(late)) == (
-        "column 'a' of B.csv: '1,5' at row 30000 is not a number; with ',' as decimal mark it is: give decimal=','"
+        "column 'a' of B.csv: '1,5' at row 30000 is not a number; if ',' is the decimal mark, give decimal=','"
     )
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1,2\n3\n", "line 3 of B.csv has 1 field, expected 2 as in the first line"),
-        ("a,b\n1,2,3\n", "line 2 of B.csv has 3 fields, expected 2 as in the first line"),
-        ('a,b\n"x\ny",1\n\n1,2,3\n', "line 5 of B.csv has 3 fields, expected 2 as in the first line"),
-        ("a;b;c\r\n1;2;3\r\n4;5\r\n", "line 3 of B.csv has 2 fields, expected 3 as in the first line"),
-        ("a,b\n" + "1,2\n" * 200_000 + "3\n", "line 200002 of B.csv has 1 field, expected 2 as in the first line"),
-        ('a,b\n1,2\n3,"x\n4,5\n', "B.csv: a quote that opens in line 3 is never closed"),
+        ("a,b\n1,2\n3\n", "line 3 of B.csv has 1 field, but the first line has 2; correct it"),
+        (
+            "a,b\n1,2,3\n",
+            "line 2 of B.csv has 3 fields, but the first line has 2; correct it, or quote fields that contain ','",
+        ),
+        (
+            'a,b\n"x\ny",1\n\n1,2,3\n',
+            "line 5 of B.csv has 3 fields, but the first line has 2; correct it, or quote fields that contain ','",
+        ),
+        ("a;b;c\r\n1;2;3\r\n4;5\r\n", "line 3 of B.csv has 2 fields, but the first line has 3; correct it"),
+        ("a,b\n" + "1,2\n" * 200_000 + "3\n", "line 200002 of B.csv has 1 field, but the first line has 2; correct it"),
+        ('a,b\n1,2\n3,"x\n4,5\n', "line 3 of B.csv opens a quote that is never closed; close or remove it"),
         (
             "# made today\na,b\n1,2\n",
-            "line 2 of B.csv has 2 fields, expected 1 as in the first line, which begins with '#'; remove it if it is "
-            "a comment",
+            "line 2 of B.csv has 2 fields, but the first line has 1; the first line begins with '#': remove it if it "
+            "is a comment",
         ),
     ],
 )
@@ -149,18 +154,19 @@ def test_row_28_ragged_rows_are_found_by_line(text, message, put):
 
 def test_row_29_one_bad_value_far_down_is_named(put):
     rows = 300_000  # more than one block of pyarrow
-    cure = "correct it, leave it empty, or leave the column out by columns="
+    cure = "correct it, leave it empty, or leave the column out with columns="
     for bad, row in (("bad", 30_001), ("1.2.3", rows - 1), ("\x1b[2J", 0)):
         values = ["1.25"] * rows
         values[row] = bad
         path = put("a,b\n" + "".join(f"{value},1\n" for value in values))
         assert refusal(path) == (
-            f"column 'a' of B.csv: {bad!r} at row {row} is not a number; {rows - 1} of {rows} values are; {cure}"
+            f"column 'a' of B.csv: {bad!r} at row {row} is not a number, but {rows - 1} of {rows} values are; {cure}"
         )
         assert files.table(path, columns=["b"]).num_rows == rows
     text = '{"a": 1}\n' * 200_000 + '{"a": "bad"}\n'
     assert refusal(put(text, "B.jsonl")) == (
-        "column 'a' of B.jsonl: 'bad' at row 200000 is text, and before it stands a number; a column holds one kind"
+        "column 'a' of B.jsonl: 'bad' at row 200000 is text, but earlier rows hold a number; "
+        "a column must hold one kind of value"
     )
 
 
@@ -179,7 +185,7 @@ def test_row_30_only_utf8_is_read_and_the_place_of_other_bytes_is_named(put):
     far = "a,b\n" + "1,2\n" * 300_000 + "1,é\n"
     assert refusal(put(far.encode("latin-1"))) == latin.format(300_002, 4 + 4 * 300_000 + 2)
     assert refusal(put("a,b\n1,2\n3,\x004\n")) == (
-        "B.csv has a NUL byte in line 3 (byte 10); it is damaged, or no text file"
+        "B.csv has a NUL byte in line 3 (byte 10); it is damaged or not a text file"
     )
 
 
@@ -192,23 +198,23 @@ GOOD = as_parquet(pa.table({"a": np.arange(100.0)}))
         (
             "B.parquet",
             GOOD[:-7],
-            "B.parquet is cut off: it begins as a Parquet file but does not end as one; copy it again",
+            "B.parquet is incomplete: it begins as a Parquet file, but its end is missing; copy it again",
         ),
-        ("B.parquet", b"a,b\n1,2\n", "B.parquet is not a Parquet file; if it is CSV, let its name end in .csv"),
-        ("B.csv", GOOD, "B.csv is a Parquet file; let its name end in .parquet"),
-        ("B.jsonl", GOOD, "B.jsonl is a Parquet file; let its name end in .parquet"),
-        ("B.csv", as_npy(np.ones(3)), "B.csv is a NumPy file; let its name end in .npy"),
-        ("B.csv", gzip.compress(b"a\n1\n", mtime=0), "B.csv is compressed; let its name end in .gz"),
+        ("B.parquet", b"a,b\n1,2\n", "B.parquet is not a Parquet file; if it is CSV, rename it to end in .csv"),
+        ("B.csv", GOOD, "B.csv is a Parquet file; rename it to end in .parquet"),
+        ("B.jsonl", GOOD, "B.jsonl is a Parquet file; rename it to end in .parquet"),
+        ("B.csv", as_npy(np.ones(3)), "B.csv is a NumPy file; rename it to end in .npy"),
+        ("B.csv", gzip.compress(b"a\n1\n", mtime=0), "B.csv is compressed; rename it to end in .gz"),
         ("B.xlsx", b"PK\x03\x04rest", "B.xlsx is a zip archive or an Excel workbook; save it as CSV"),
-        ("B.csv", b'{"a": 1}\n', "B.csv holds JSON Lines; let its name end in .jsonl"),
+        ("B.csv", b'{"a": 1}\n', "B.csv holds JSON Lines; rename it to end in .jsonl"),
         ("B.jsonl", b"a,b\n1,2\n", "B.jsonl is not JSON Lines, in which each line is an object in braces; is it CSV?"),
-        ("B.json", b'[{"a": 1}]', "B.json is one JSON list; write one object a line (JSON Lines)"),
-        ("B.jsonl", b'{"a": 1}\n{"a": 2', "line 2 of B.jsonl is not valid JSON; one object a line is needed"),
-        ("B.jsonl", b'{"a": 1}\n[2]\n', "line 2 of B.jsonl is not a JSON object; one object a line is needed"),
-        ("B.npy", GOOD, "B.npy is not a NumPy file; save it by numpy.save"),
-        ("B.npy", as_npy(np.ones(9))[:-9], "B.npy is cut off: 63 of 72 bytes are there; copy it again"),
-        ("B.npy", as_npy(np.float64(1)), "B.npy holds a single number; rows are needed"),
-        ("B.npy", pickle.dumps([1]), "B.npy is not a NumPy file; save it by numpy.save"),
+        ("B.json", b'[{"a": 1}]', "B.json is one JSON list; write one object per line (JSON Lines)"),
+        ("B.jsonl", b'{"a": 1}\n{"a": 2', "line 2 of B.jsonl is not valid JSON; write one object per line"),
+        ("B.jsonl", b'{"a": 1}\n[2]\n', "line 2 of B.jsonl is not a JSON object; write one object per line"),
+        ("B.npy", GOOD, "B.npy is not a NumPy file; save it with numpy.save"),
+        ("B.npy", as_npy(np.ones(9))[:-9], "B.npy is incomplete: it has 63 of 72 bytes; copy it again"),
+        ("B.npy", as_npy(np.float64(1)), "B.npy holds a single number; save an array of rows"),
+        ("B.npy", pickle.dumps([1]), "B.npy is not a NumPy file; save it with numpy.save"),
         (
             "B.npy",
             as_npy(np.array([{}], dtype=object)),
@@ -242,20 +248,23 @@ def test_row_31_folders(put, tmp_path):
     put("a\n1\n", "parts/notes.csv")
     assert refusal(folder) == f"the folder parts {none}"
     put(GOOD, "parts/0.parquet")
-    assert refusal(folder) == "the folder parts holds more than Parquet files: 'notes.csv'; move the others away"
+    assert refusal(folder) == "the folder parts also holds what is not a Parquet file: 'notes.csv'; move it elsewhere"
     (folder / "notes.csv").unlink()
     (folder / "year=2020").mkdir()
-    assert refusal(folder) == "the folder parts holds more than Parquet files: 'year=2020'; move the others away"
+    assert refusal(folder) == "the folder parts also holds what is not a Parquet file: 'year=2020'; move it elsewhere"
     (folder / "year=2020").rmdir()
     assert files.table(folder).num_rows == 100
     put(as_parquet(pa.table({"b": [1.0]})), "parts/1.parquet")
-    assert refusal(folder) == "1.parquet has other columns than 0.parquet: 'a', 'b'"
+    assert refusal(folder) == (
+        "1.parquet and 0.parquet have different columns: only one of them has 'a', 'b'; all files of a folder need the "
+        "same columns"
+    )
     put(as_parquet(pa.table({"a": ["x"]})), "parts/1.parquet")
-    assert refusal(folder).startswith("the files in parts differ in the kind of a column: ")
+    assert refusal(folder).startswith("the files in parts store a column as different types: ")
     put(as_parquet(pa.table({"a": [1, 2]})), "parts/1.parquet")
     assert files.table(folder).to_pydict()["a"][-2:] == [1.0, 2.0]
     put(GOOD[:50], "parts/1.parquet")
-    assert refusal(folder).startswith("1.parquet is cut off: ")
+    assert refusal(folder).startswith("1.parquet is incomplete: ")
 
 
 def test_row_31_missing_and_unreadable_files(put, tmp_path, monkeypatch):
@@ -283,8 +292,8 @@ def test_row_32_parquet_that_promises_too_much_is_refused_before_it_is_read(put,
     monkeypatch.setattr(pq.ParquetFile, "read_row_groups", None)  # a call would be another error
     with sklearn.config_context(working_memory=20):
         assert refusal(path) == (
-            "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise it by "
-            "sklearn.set_config(working_memory=46)"
+            "B.parquet needs 46 MiB of memory, the limit is 20 MiB; take fewer rows or columns, or raise the limit "
+            "with sklearn.set_config(working_memory=46)"
         )
         assert refusal(path, columns=["a"]).startswith("B.parquet is damaged: ")  # 15.3 MiB: it is read
     monkeypatch.undo()
@@ -302,7 +311,7 @@ def test_row_32_long_strings_count_unless_they_are_left_out(put):
 
 def test_row_32_text_and_arrays_larger_than_allowed_are_refused(put, monkeypatch):
     text = b"a\n" + b"1\n" * 1_000_000
-    cure = "take fewer rows or columns, or raise it by sklearn.set_config(working_memory"
+    cure = "take fewer rows or columns, or raise the limit with sklearn.set_config(working_memory"
     with sklearn.config_context(working_memory=1):
         assert refusal(put(text)) == f"B.csv needs 2 MiB of memory, the limit is 1 MiB; {cure}=2)"
         assert refusal(put(gzip.compress(text), "B.csv.gz")) == (
@@ -314,7 +323,7 @@ def test_row_32_text_and_arrays_larger_than_allowed_are_refused(put, monkeypatch
     with sklearn.config_context(working_memory=2):
         assert files.table(put(text)).num_rows == 1_000_000
     header = as_npy(np.zeros(1)).replace(b"(1,), }       ", b"(999999999,),}")
-    assert refusal(put(header, "B.npy")).startswith("B.npy is cut off: 8 of 7999999992 bytes")
+    assert refusal(put(header, "B.npy")).startswith("B.npy is incomplete: it has 8 of 7999999992 bytes")
 
 
 def test_row_33_names_are_kept_in_the_table_and_escaped_in_messages(put):
@@ -332,15 +341,15 @@ def test_row_33_names_are_kept_in_the_table_and_escaped_in_messages(put):
 @pytest.mark.parametrize("before", ["", "1,u\n" * 3])
 def test_a_line_longer_than_a_block_is_named_and_not_called_no_row(before, put):
     line = 2 + before.count("\n")
-    message = f"line {line} of B.csv has {{}} bytes; at most 8388608 are read: shorten it"
-    assert refusal(put(f"a,b\n{before}2,{'x' * (20 << 20)}\n3,v\n")) == message.format(20 * 2**20 + 3)
+    bytes_read = f"has {20 * 2**20 + 3} bytes, the limit is 8388608"
+    assert refusal(put(f"a,b\n{before}2,{'x' * (20 << 20)}\n3,v\n")) == f"line {line} of B.csv {bytes_read}; shorten it"
     path = put(f"a,b\n{before}2,{'x' * (5 << 20)}\n3,v\n")
     assert files.table(path)["b"].to_pylist()[-2:] == ["x" * (5 << 20), "v"]
     with sklearn.config_context(working_memory=1):
         assert [len(text) for block in files.read(path) for text in block["b"].to_pylist()][-2:] == [5 << 20, 1]
         with pytest.raises(InputError) as caught:
             list(files.read(put(f"a,b\n{before}2,{'x' * (20 << 20)}\n3,v\n")))
-    assert str(caught.value) == message.format("more than 8388608")
+    assert str(caught.value) == f"line {line} of B.csv is longer than the limit of 8388608 bytes; shorten it"
 
 
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
@@ -355,7 +364,7 @@ def test_json_that_would_take_the_parser_down_is_refused_before(large, ending, p
 
     name = f"B{ending}"
     rows = '{"a": 1}\n' * 3
-    assert said(f"{rows} null\n") == f"line 4 of {name} is not a JSON object; one object a line is needed"
+    assert said(f"{rows} null\n") == f"line 4 of {name} is not a JSON object; write one object per line"
     assert said(f"{rows}\r\rnull{rows}").startswith("line 4")
     assert said(f"\ufeff null\n{rows}").startswith(f"{name} is not JSON Lines")
     assert said(rows + '{"a": ' + 101 * "[" + 101 * "]" + "}\n").startswith(f"{name} nests values more than 100 deep")

@@ -40,7 +40,7 @@ def rows():
 
 
 def test_what_can_be_read_once_is_refused_with_the_way_out(rows):
-    cure = "which can be read only once; pass a list of blocks, or an object whose __iter__ begins anew each time"
+    cure = "which can be read only once; pass a list of blocks, or an object whose __iter__ starts over each time"
     x, y = rows
     assert fit((block for block in [x]), y) == f"X is a generator, {cure}"
     assert fit(x, map(np.array, [y])) == f"Y is a map, {cure}"
@@ -55,7 +55,10 @@ def test_an_iterable_that_is_used_up_is_refused(rows):
         def __iter__(self):
             yield from self.left
 
-    assert fit(Once(rows[0]), rows[1]) == "X gave other rows than before; it must give the same rows each time"
+    assert (
+        fit(Once(rows[0]), rows[1])
+        == "X returned different rows the second time; it must return the same rows each time"
+    )
 
 
 def test_a_source_that_gives_other_rows_is_refused(rows):
@@ -72,8 +75,13 @@ def test_a_source_that_gives_other_rows_is_refused(rows):
             if self.passes > 1:
                 yield self.table[:3]
 
-    assert fit(Shuffled(x, [20]), y) == "X gave other rows than before; it must give the same rows each time"
-    assert fit(Growing(x, [20]), y) == "X gave 63 rows after 60; it must give the same rows each time"
+    assert (
+        fit(Shuffled(x, [20]), y) == "X returned different rows the second time; it must return the same rows each time"
+    )
+    assert (
+        fit(Growing(x, [20]), y)
+        == "X returned 60 rows the first time and 63 the second time; it must return the same rows each time"
+    )
 
 
 def test_a_source_that_gives_missing_values_later_is_refused(rows):
@@ -85,7 +93,7 @@ def test_a_source_that_gives_missing_values_later_is_refused(rows):
                 yield block
 
     message = fit(Decaying(rows[0], [30]), rows[1])
-    assert message == "X gave other values than before; it must give the same rows each time"
+    assert message == "X returned different values the second time; it must return the same rows each time"
 
 
 def test_what_needs_all_rows_in_memory_is_refused(rows):
@@ -229,15 +237,16 @@ def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch)
         ):
             (tmp_path / name).write_text("\n".join(content) + "\n")
             found[name] = refused(dd.compare, tmp_path / "A.csv", tmp_path / name)
-    assert found["ragged.csv"] == "line 30003 of ragged.csv has 3 fields, expected 2 as in the first line"
+    cure = "correct it, or quote fields that contain ','"
+    assert found["ragged.csv"] == f"line 30003 of ragged.csv has 3 fields, but the first line has 2; {cure}"
     assert found["true.csv"].startswith("column 'b' of true.csv: 'maybe' at row 30001 is not true or false")
-    never = "is never closed, or its row is longer than 65536 bytes"
-    assert found["quoted.csv"] == f"quoted.csv: a quote that opens in line 41 {never}"
-    assert found["late.csv"] == "late.csv: a quote that opens in line 30003 is never closed"
+    never = "never closed, or a row longer than 65536 bytes; close the quote or shorten the row"
+    assert found["quoted.csv"] == f"line 41 of quoted.csv opens a quote that is {never}"
+    assert found["late.csv"] == "line 30003 of late.csv opens a quote that is never closed; close or remove it"
     assert found["nested.jsonl"].startswith("nested.jsonl nests values more than 100 deep")
-    kinds = "is text, and before it stands a number; a column holds one kind"
+    kinds = "is text, but earlier rows hold a number; a column must hold one kind of value"
     assert found["changed.jsonl"] == f"column 'a' of changed.jsonl: 'u' at row 30001 {kinds}"
-    assert found["cut.jsonl"] == "line 30002 of cut.jsonl is not valid JSON; one object a line is needed"
+    assert found["cut.jsonl"] == "line 30002 of cut.jsonl is not valid JSON; write one object per line"
     assert found["mixed.jsonl"].startswith("mixed.jsonl cannot be read after row ")
     assert found["mixed.jsonl"].endswith("save it as Parquet")
 
@@ -375,7 +384,7 @@ def test_an_iterable_whose_blocks_begin_alike_but_end_otherwise_is_refused():
                 rows[0] = k
                 yield rows
 
-    with pytest.raises(dd.InputError, match="gave other rows than before"):
+    with pytest.raises(dd.InputError, match="returned different rows the second time"):
         dd.l2_distance(Noisy(), Noisy(), random_state=0)
 
 
@@ -429,5 +438,7 @@ def test_a_file_that_changes_after_it_was_opened_is_refused(tmp_path, ending, ho
         places[0].unlink()
         if how == "written":
             write(places[0])
-        with pytest.raises(dd.InputError, match=f"^x.{ending} changed after it was opened; it must stay while"):
+        with pytest.raises(
+            dd.InputError, match=f"^x.{ending} changed after it was opened; do not change it while it is in use"
+        ):
             model.l2_distance()

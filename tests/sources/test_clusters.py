@@ -195,8 +195,8 @@ def _out_of_memory(block):
 def test_workers_out_of_memory_are_one_sentence_with_advice(cluster, samples, monkeypatch):
     lazy = [da.from_array(each, chunks=(250, 4)) for each in samples]
     sentence = (
-        "Dask workers died at X, most likely out of memory: a block has up to 250 rows of 4 columns, 0.008 MB; use "
-        "smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
+        "Dask workers died while they read X, most likely out of memory: a block has up to 250 rows of 4 columns, "
+        "0.008 MB; use smaller blocks (rechunk an array, repartition a data frame) or give the workers more memory"
     )
     with pytest.raises(dd.NumericalError) as caught:
         model().fit(lazy[0].map_blocks(_out_of_memory, meta=np.empty((0, 0))), lazy[1])
@@ -229,7 +229,7 @@ def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
     text = folder / "A.csv"
     a.to_csv(text)
     assert refusal("compare", text, folder / "big_b", "--scheduler", address) == (
-        "A.csv is no Parquet file; workers of a cluster read Parquet files and folders of them"
+        "A.csv is not a Parquet file; a cluster reads Parquet files and folders of them"
     )
 
 
@@ -292,5 +292,8 @@ def test_an_index_without_a_name_is_no_column_on_a_cluster_either(tmp_path):
     path = tmp_path / "A.parquet"
     pd.DataFrame({"x": np.arange(9.0)}, index=list(range(9))).to_parquet(path)
     assert list(clusters.lazy_parquet(path).columns) == ["x"]
-    with pytest.raises(dd.InputError, match=r"'__index_level_0__' of A\.parquet is an index, which Dask does not read"):
+    with pytest.raises(
+        dd.InputError,
+        match=r"'__index_level_0__' of A\.parquet is an index without a name, which Dask does not read as a column",
+    ):
         clusters.lazy_parquet(path, ["__index_level_0__"])

@@ -138,9 +138,9 @@ def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator
         except InputError as error:
             raise error.reworded(f"line {number} of {_INPUT} {error.marked}") from None
         except (ValueError, RecursionError):
-            raise InputError(f"line {number} of {_INPUT} is not valid JSON; one object a line is needed") from None
+            raise InputError(f"line {number} of {_INPUT} is not valid JSON; write one object per line") from None
         if not isinstance(row, dict):
-            raise InputError(f"line {number} of {_INPUT} is not a JSON object; one object a line is needed")
+            raise InputError(f"line {number} of {_INPUT} is not a JSON object; write one object per line")
         _note_extra_columns([name for name in row if name not in known], names)
         known |= row.keys()
         yield number, row

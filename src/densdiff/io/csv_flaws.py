@@ -23,7 +23,7 @@ def refuse_open_quote(part: Part, form: CsvForm, name: str) -> None:
     """An error if a quote opens that does not close: pyarrow would take the rest of the file for one field."""
     if (at := form.open_quote(part.data)) >= 0:
         line = part.lines + line_at(part.data, at)
-        raise InputError(f"{name}: a quote that opens in line {line} is never closed", file=name)
+        raise InputError(f"line {line} of {name} opens a quote that is never closed; close or remove it", file=name)
 
 
 def refuse_row_longer_than_block(part: Part, form: CsvForm, name: str) -> None:
@@ -34,10 +34,11 @@ def refuse_row_longer_than_block(part: Part, form: CsvForm, name: str) -> None:
     if not part.data.strip(b"\r\n"):
         return
     size = memory.TEXT_BLOCK
-    text = f"line {part.lines + 1} of {name} has more than {size} bytes; at most {size} are read: shorten it"
+    text = f"line {part.lines + 1} of {name} is longer than the limit of {size} bytes; shorten it"
     if (at := form.open_quote(part.data)) >= 0:
         line = part.lines + line_at(part.data, at)
-        text = f"{name}: a quote that opens in line {line} is never closed, or its row is longer than {size} bytes"
+        what = f"line {line} of {name} opens a quote that is never closed, or a row longer than {size} bytes"
+        text = f"{what}; close the quote or shorten the row"
     raise InputError(text, file=name)
 
 
@@ -46,7 +47,7 @@ def refuse_long(part: Part, name: str) -> None:
     size = memory.TEXT_BLOCK
     for line, text in enumerate(io.BytesIO(part.data), part.lines + 1):
         if len(text) > size:
-            what = f"line {line} of {name} has {len(text)} bytes; at most {size} are read: shorten it"
+            what = f"line {line} of {name} has {len(text)} bytes, the limit is {size}; shorten it"
             raise InputError(what, file=name)
 
 
@@ -58,10 +59,12 @@ def refuse_ragged(part: Part, form: CsvForm, name: str, before: int) -> None:
         if (n_fields := len(fields)) != width:
             many = f"{n_fields} field{'s' * (n_fields > 1)}"
             european = f"{argument('sep', ';')}, {argument('decimal', ',')}"
-            hint = "" if width > 1 else f"; if it uses a decimal comma, give {european}"
+            cure = "correct it" if n_fields < width else f"correct it, or quote fields that contain {form.sep!r}"
+            if width == 1:
+                cure = f"if it uses a decimal comma, give {european}"
             if form.hash_first:
-                hint = ", which begins with '#'; remove it if it is a comment"
-            text = f"line {part.lines + line} of {name} has {many}, expected {width} as in the first line{hint}"
+                cure = "the first line begins with '#': remove it if it is a comment"
+            text = f"line {part.lines + line} of {name} has {many}, but the first line has {width}; {cure}"
             raise InputError(text, file=name, row=row)
         row += 1
     if named and row == before and len(part.data) < _FIELD:
@@ -86,17 +89,17 @@ def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0)
             continue  # numbers that pyarrow does not take for numbers stay text
         value, row = values[row].as_py(), before + row
         cure = _cure(value, form.decimal, f"{n_numbers} of {n_values} values are")
-        text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number; {cure}"
+        text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number{cure}"
         raise InputError(text, file=name, column=label, row=row)
 
 
 def _cure(value: str, decimal: str, count: str) -> str:
     other = "," if decimal == "." else "."
     if is_number(value, other):
-        return f"with {other!r} as decimal mark it is: give {argument('decimal', other)}"
+        return f"; if {other!r} is the decimal mark, give {argument('decimal', other)}"
     if re.match(_THOUSANDS, value):
-        return "without a mark between thousands it is"
-    return f"{count}; correct it, leave it empty, or leave the column out by {argument('columns', ...)}"
+        return "; remove the thousands separators"
+    return f", but {count}; correct it, leave it empty, or leave the column out with {argument('columns', ...)}"
 
 
 def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: int) -> None:
@@ -112,8 +115,8 @@ def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: 
     row = before + int(line[1]) - 1 - (form.header and part.first) if line else None
     label = form.names[int(place[1])]
     kind = {"double": "a number", "int64": "a number", "bool": "true or false"}.get(value[1], f"a {value[1]}")
-    where = "a row" if row is None else f"row {row}"
-    what = f"column {shown(label)} of {name}: {shown(value[2])} at {where} is not {kind}, as the first rows are"
-    leave = f"leave the column out by {argument('columns', ...)}"
-    cure = f"correct it, leave it empty, {leave}, or save a column of text as Parquet"
+    where = "some row" if row is None else f"row {row}"
+    what = f"column {shown(label)} of {name}: {shown(value[2])} at {where} is not {kind}, but the first rows are"
+    leave = f"leave the column out with {argument('columns', ...)}"
+    cure = f"correct it, leave it empty, {leave}, or save the file as Parquet if the column holds text"
     raise InputError(f"{what}; {cure}", file=name, column=label, row=row)

@@ -97,12 +97,13 @@ def csv_form(head: bytes, name: str, options: Options) -> CsvForm:
     decimal = options.decimal or _decimal(head, name, sep)
     first = next((fields for _, fields in records(head, sep)), [])
     names = first if options.header else [f"x{j}" for j in range(len(first))]
-    refuse_repeated(names, name, f"rename them, or give {argument('header', False)} if there are no names", name)
+    refuse_repeated(
+        names, name, f"rename them, or give {argument('header', False)} if the file has no column names", name
+    )
     filled = [field for field in names if field.strip()]
     if any(decimal in field for field in filled) and all(is_number(field, decimal) for field in filled):
-        text = (
-            f"{name} begins with numbers, {listed(filled)}, and no names of columns; give {argument('header', False)}"
-        )
+        what = f"{name} has no column names, as it begins with the numbers {listed(filled)}"
+        text = f"{what}; give {argument('header', False)}"
         raise InputError(text, file=name, argument="header")
     refuse_absent(options.columns, names, name)
     return CsvForm(sep, decimal, names, options.header, head.lstrip().startswith(b"#"))
@@ -158,7 +159,7 @@ def _decimal(head: bytes, name: str, sep: str) -> str:
     if not commas or any("." in field and is_number(field) for field in fields):
         return "."
     if all(re.fullmatch(r"[+-]?[1-9]\d{0,2},\d{3}", field) for field in commas):
-        cure = f"give {argument('decimal', ',')} for the former, and write thousands without a comma"
-        what = f"{name}: {shown(commas[0])} may be a decimal number or thousands; {cure}"
+        cure = f"give {argument('decimal', ',')} if it is a decimal comma, else remove the thousands separators"
+        what = f"{name}: the comma in {shown(commas[0])} may mark decimals or thousands; {cure}"
         raise InputError(what, file=name, argument="decimal")
     return ","

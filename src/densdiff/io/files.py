@@ -113,7 +113,7 @@ class File:
         for place, stamp in zip(self.reader.places, self.stamps, strict=True):
             if _stamp(place) != stamp:
                 file = file_name(place)
-                what = f"{file} changed after it was opened; it must stay while it is in use"
+                what = f"{file} changed after it was opened; do not change it while it is in use"
                 raise InputError(what, file=file)
 
 

@@ -36,7 +36,7 @@ def refuse_crash(part: Part, name: str) -> None:
     _refuse_depth(part.data, name)
     if null := re.search(rb"(?:\A(?:\xef\xbb\xbf)?|[\r\n])[ \t]*null", part.data):
         line = part.lines + line_at(part.data, null.end())
-        raise InputError(f"line {line} of {name} is not a JSON object; one object a line is needed", file=name)
+        raise InputError(f"line {line} of {name} is not a JSON object; write one object per line", file=name)
 
 
 def _refuse_depth(data: bytes, name: str) -> None:
@@ -70,10 +70,10 @@ def refuse_line(part: Part, name: str, rows: int, before: Any) -> None:
         try:
             entry = json.loads(text, object_pairs_hook=tuple)
         except (ValueError, RecursionError):
-            what = f"line {line} of {name} is not valid JSON; one object a line is needed"
+            what = f"line {line} of {name} is not valid JSON; write one object per line"
             raise InputError(what, file=name, row=row) from None
         if not isinstance(entry, tuple):
-            what = f"line {line} of {name} is not a JSON object; one object a line is needed"
+            what = f"line {line} of {name} is not a JSON object; write one object per line"
             raise InputError(what, file=name, row=row)
         refuse_repeated([key for key, _ in entry], f"line {line} of {name}", "rename the others", name)
         for key, value in entry:
@@ -86,7 +86,7 @@ def _flaw(key: str, value: Any, kinds: dict[str, str]) -> str:
     """What is wrong with a value, if anything; ``kinds`` of the columns before it, which learn from it."""
     kind = _KINDS.get(type(value), "")
     if kind and kinds.setdefault(key, kind) != kind:
-        return f"{kind}, and before it stands {kinds[key]}; a column holds one kind"
+        return f"{kind}, but earlier rows hold {kinds[key]}; a column must hold one kind of value"
     return "infinite; drop or correct that row first" if value in (math.inf, -math.inf) else ""
 
 

@@ -27,6 +27,6 @@ def refuse_large(needed: int, file: str, more: str = "") -> None:
         needed = math.ceil(needed / 2**20)
         raise InputError(
             f"{file} needs {more}{needed} MiB of memory, the limit is {allowed:g} MiB; take fewer rows or columns, "
-            f"or raise it by {memory_limit('...' if more else needed)}",
+            f"or raise the limit with {memory_limit('...' if more else needed)}",
             file=file,
         )

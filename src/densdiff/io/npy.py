@@ -89,9 +89,9 @@ def open_npy(place: Path, name: str, columns: list[str] | None) -> ArrayFile:
         text = f"{name} holds Python objects, which could run code when read; save it as numbers"
         raise InputError(text, file=name)
     if stored < needed:
-        raise InputError(f"{name} is cut off: {stored} of {needed} bytes are there; copy it again", file=name)
+        raise InputError(f"{name} is incomplete: it has {stored} of {needed} bytes; copy it again", file=name)
     if not shape:
-        raise InputError(f"{name} holds a single number; rows are needed", file=name)
+        raise InputError(f"{name} holds a single number; save an array of rows", file=name)
     if columns is None or len(shape) > 2:
         return ArrayFile(name, place, shape, needed, None)
     refuse_absent(columns, [f"x{j}" for j in range(math.prod(shape[1:]))], name)
@@ -104,7 +104,7 @@ def _header(place: Path, name: str) -> tuple[tuple[int, ...], np.dtype[Any], int
         raise InputError(f"{name} is empty", file=name)
     with as_input_error(name, "is damaged"), place.open("rb") as file, quiet():
         if not file.read(6).startswith(b"\x93NUMPY"):
-            raise InputError(f"{name} is not a NumPy file; save it by numpy.save", file=name)
+            raise InputError(f"{name} is not a NumPy file; save it with numpy.save", file=name)
         file.seek(0)
         version = np.lib.format.read_magic(file)
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0

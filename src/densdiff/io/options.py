@@ -10,7 +10,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io.wording import repeated
-from densdiff.messages import argument, listed, shown
+from densdiff.messages import argument, describe_value, listed, shown
 
 
 def is_path(value: Any) -> bool:
@@ -38,12 +38,14 @@ class Options:
         """Options as given, or an error that names the one that makes no sense."""
         chosen = None if columns is None else list(columns)
         if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
-            raise InputError(f"{argument('columns')} must be a list of names", argument="columns")
+            other = columns if isinstance(columns, str) else next(name for name in columns if not isinstance(name, str))
+            text = f"{argument('columns')} must be a list of names; got {describe_value(other)}"
+            raise InputError(text, argument="columns")
         if chosen == []:
             text = f"{argument('columns')} is empty; name at least 1 column, or leave it out to read all"
             raise InputError(text, argument="columns")
         if twice := repeated(chosen or ()):
-            text = f"columns has more than one column named {listed(twice)}; name each once"
+            text = f"{argument('columns')} names {listed(twice)} more than once; name each column once"
             raise InputError(text, argument="columns", column=twice[0])
         sep = "\t" if sep == r"\t" else sep
         if sep is not None and (not isinstance(sep, str) or len(sep) != 1 or not sep.isascii() or sep in '"\r\n\0'):

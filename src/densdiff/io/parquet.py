@@ -96,8 +96,8 @@ class ParquetFiles:
         try:
             return pyarrow().concat_tables(_decode_where_mixed(tables), promote_options="permissive")
         except pyarrow().ArrowException as error:
-            text = f"the files in {self.name} differ in the kind of a column: {reason(error)}"
-            raise InputError(text, file=self.name) from error
+            what = f"the files in {self.name} store a column as different types: {reason(error)}"
+            raise InputError(f"{what}; save them all with one type", file=self.name) from error
 
     def _restore_categories(self, table: Any, names: list[str]) -> Any:
         """Rows of one file with the categories that they were written with."""
@@ -128,7 +128,7 @@ def data_files(folder: Path, name: str) -> list[Path]:
         text = f"the folder {name} has no Parquet file in it; give a file, or a folder of Parquet files"
         raise InputError(text, file=name)
     if others := [file.name for file in inside if file not in places]:
-        text = f"the folder {name} holds more than Parquet files: {listed(others)}; move the others away"
+        text = f"the folder {name} also holds what is not a Parquet file: {listed(others)}; move it elsewhere"
         raise InputError(text, file=name)
     return places
 
@@ -153,7 +153,8 @@ def footers(places: list[Path], columns: list[str] | None) -> Footers:
         data_names = [label for label in stored_names if label not in nameless] or stored_names
         names = names or data_names
         if others := sorted({*data_names} ^ {*names}):
-            text = f"{file} has other columns than {file_name(places[0])}: {listed(others)}"
+            what = f"{file} and {file_name(places[0])} have different columns: only one of them has {listed(others)}"
+            text = f"{what}; all files of a folder need the same columns"
             raise InputError(text, file=file, column=others[0])
         refuse_absent(columns, stored_names, file)
         rows.append(metadata.num_rows)
@@ -242,7 +243,7 @@ def _refuse_no_parquet(place: Path, name: str) -> None:
     if not head:
         raise InputError(f"{name} is empty", file=name)
     if head != b"PAR1":
-        raise InputError(f"{name} is not a Parquet file; if it is CSV, let its name end in .csv", file=name)
+        raise InputError(f"{name} is not a Parquet file; if it is CSV, rename it to end in .csv", file=name)
     if tail != b"PAR1":
-        text = f"{name} is cut off: it begins as a Parquet file but does not end as one; copy it again"
+        text = f"{name} is incomplete: it begins as a Parquet file, but its end is missing; copy it again"
         raise InputError(text, file=name)

@@ -28,11 +28,11 @@ _BUFFER = 1 << 20
 _CHUNK = 1 << 26
 _CUT_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
 _FOREIGN = {  # how a file begins that is no text
-    b"PAR1": "is a Parquet file; let its name end in .parquet",
-    b"\x93NUMPY": "is a NumPy file; let its name end in .npy",
+    b"PAR1": "is a Parquet file; rename it to end in .parquet",
+    b"\x93NUMPY": "is a NumPy file; rename it to end in .npy",
     b"PK\x03\x04": "is a zip archive or an Excel workbook; save it as CSV",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
-    b"\x1f\x8b": "is compressed; let its name end in .gz",
+    b"\x1f\x8b": "is compressed; rename it to end in .gz",
     b"ARROW1": "is an Arrow file; save it as Parquet",
 }
 _BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -168,14 +168,14 @@ def holds_json(head: bytes, name: str, ending: str) -> bool:
         raise InputError(f"{name} is empty", file=name)
     named_json = ending in (".jsonl", ".ndjson", ".json")
     if first == [b"["] and (named_json or ending == ""):
-        raise InputError(f"{name} is one JSON list; write one object a line (JSON Lines)", file=name)
+        raise InputError(f"{name} is one JSON list; write one object per line (JSON Lines)", file=name)
     if named_json and first != [b"{"]:
         text = f"{name} is not JSON Lines, in which each line is an object in braces; is it CSV?"
         raise InputError(text, file=name)
     if first != [b"{"] or (ending == ".csv" and not _is_json(head)):
         return False
     if ending == ".csv":
-        raise InputError(f"{name} holds JSON Lines; let its name end in .jsonl", file=name)
+        raise InputError(f"{name} holds JSON Lines; rename it to end in .jsonl", file=name)
     return True
 
 
@@ -184,7 +184,7 @@ def refuse_bytes(data: bytes, name: str, lines: int = 0, start: int = 0) -> None
     pa = pyarrow()
     if (at := data.find(b"\0")) >= 0:
         where = f"line {lines + line_at(data, at)} (byte {start + at})"
-        raise InputError(f"{name} has a NUL byte in {where}; it is damaged, or no text file", file=name)
+        raise InputError(f"{name} has a NUL byte in {where}; it is damaged or not a text file", file=name)
     whole = [None, pa.py_buffer(np.array([0, len(data)])), pa.py_buffer(data)]
     try:
         pa.Array.from_buffers(pa.large_string(), 1, whole).validate(full=True)

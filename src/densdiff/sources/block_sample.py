@@ -177,7 +177,9 @@ def _run_on_rows(
     """The answer of a task to the rows of a block, scaled if there is a scaling."""
     rows = reader.rows(block, start, columns)
     if not np.isfinite(rows).all():  # the first scan found no missing and no infinite value
-        raise InputError(f"{reader.where} gave other values than before; it must give the same rows each time")
+        raise InputError(
+            f"{reader.where} returned different values the second time; it must return the same rows each time"
+        )
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 

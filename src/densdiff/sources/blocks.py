@@ -70,7 +70,8 @@ class BlockSource:
                 start += rows
                 progress.at(start)
         if self.rows is not None and start != self.rows:
-            raise InputError(f"{self.where} gave {start} rows after {self.rows}; it must give the same rows each time")
+            counts = f"{self.rows} rows the first time and {start} the second time"
+            raise InputError(f"{self.where} returned {counts}; it must return the same rows each time")
         if not start:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
         self.rows, self.fingerprints = start, own_fingerprints
@@ -82,7 +83,9 @@ class BlockSource:
         ends = [self.as_table(rows_at(block, at)) for at in (slice(1), slice(self._length(block) - 1, None))]
         own_fingerprints.append(hash(repr([column.values.tolist() for end in ends for column in end.columns])))
         if self.fingerprints[len(own_fingerprints) - 1 : len(own_fingerprints)] not in ([], own_fingerprints[-1:]):
-            raise InputError(f"{self.where} gave other rows than before; it must give the same rows each time")
+            raise InputError(
+                f"{self.where} returned different rows the second time; it must return the same rows each time"
+            )
 
     def converted(self) -> "BlockSource":
         """This source: blocks are converted when they are read."""

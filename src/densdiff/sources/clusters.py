@@ -60,12 +60,13 @@ def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
     if not path.exists():
         raise InputError(f"{name} does not exist in the folder {messages.shown(str(path.parent))}")
     if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
-        raise InputError(f"{name} is no Parquet file; workers of a cluster read Parquet files and folders of them")
+        raise InputError(f"{name} is not a Parquet file; a cluster reads Parquet files and folders of them")
     files = parquet.data_files(path, name) if path.is_dir() else [path]
     footers = parquet.footers(files, columns)
     if indexes := [label for label in footers.names if label in footers.index]:
         raise InputError(
-            f"{messages.shown(indexes[0])} of {name} is an index, which Dask does not read; give it a name first"
+            f"{messages.shown(indexes[0])} of {name} is an index without a name, which Dask does not read as a column; "
+            "name the index and save the file again"
         )
     places = [str(file.resolve()) for file in files]
     return _dask("dask.dataframe").read_parquet(places, columns=footers.names, index=False)
@@ -192,9 +193,9 @@ class DaskSource:
     def _advice(self) -> str:
         block = max(self.__dict__.get("lengths") or self.__dict__.get("_raw_lengths") or [0])
         width = self.data.shape[1] if getattr(self.data, "ndim", 1) > 1 else 1
-        size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB" if block else ""
-        cure = "use smaller blocks (rechunk, or repartition of a data frame) or give workers more memory"
-        return f"Dask workers died at {self.where}, most likely out of memory: {size}{'; ' * bool(size)}{cure}"
+        size = f"a block has up to {block} rows of {width} columns, {8e-6 * block * width:.3g} MB; " if block else ""
+        cure = "use smaller blocks (rechunk an array, repartition a data frame) or give the workers more memory"
+        return f"Dask workers died while they read {self.where}, most likely out of memory: {size}{cure}"
 
 
 def run_together(passes: Sequence[Pass]) -> list[Any]:

@@ -43,7 +43,7 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
 def _holds_blocks(value: Any, where: str) -> bool:
     """Whether a value is a list of 2-D blocks, or can be iterated for blocks; what can be read only once is refused."""
     if hasattr(value, "__next__"):
-        cure = "pass a list of blocks, or an object whose __iter__ begins anew each time"
+        cure = "pass a list of blocks, or an object whose __iter__ starts over each time"
         raise InputError(f"{where} is a {type(value).__name__}, which can be read only once; {cure}")
     if isinstance(value, (list, tuple)):
         return bool(value) and all(len(getattr(block, "shape", ())) == 2 for block in value)
