@@ -124,7 +124,7 @@ def test_a_level_that_fit_never_saw_is_told(model):
     changed = new | {"color": np.where(np.arange(80) % 20 == 3, "violet", new["color"])}
     with pytest.warns(dd.DensDiffWarning) as caught:
         found = balance.estimate(changed)
-    told = "column 'color' of X_new holds 'violet' in 4 of 80 rows, which the fit never saw"
+    told = "column 'color' of X_new: 4 of 80 rows hold 'violet', which the model was not fitted on"
     assert [str(w.message).startswith(told) for w in caught] == [True]
     assert str(caught[0].message) in found.warnings
     assert found.priors.sum() == pytest.approx(1, abs=1e-12)
@@ -138,7 +138,10 @@ def test_a_level_that_fit_never_saw_is_told(model):
     [
         (["red", None] * 40, "column 'color' of X_new: 40 missing values, first at row 1; drop or fill those rows"),
         ([None] * 80, "column 'color' of X_new: 80 missing values, first at row 0"),
-        (np.arange(80), "holds numbers .in X: categories., first 0 at row 0; the fit knows 'blue', 'green', 'red'$"),
+        (
+            np.arange(80),
+            "holds numbers .in X: categories., first 0 at row 0; the model was fitted on 'blue', 'green', 'red'$",
+        ),
     ],
 )
 def test_new_categories_that_cannot_be_used_are_refused(color, message):

@@ -170,7 +170,7 @@ def test_dates_are_asked_for_as_the_clock(put):
         "--window 50 takes 50 samples on each side, but S.csv has only 60 in all"
     )
     assert refusal("changes", name, "--columns", "v", "--window", "4s") == (
-        "--window '4s' is a duration, but there is no time that runs; pass --time or samples"
+        "--window '4s' is a duration, which needs times that increase; pass --time, or a number of samples"
     )
     assert refusal("changes", name, "--columns", "v", "--window", "soon").startswith("--window must be 'auto', ")
     assert refusal("changes", name, "--columns", "v", "--lag", "0") == (
@@ -203,7 +203,9 @@ def test_balance_names_files_in_its_messages(put):
     train, new, *names = labelled(put)
     assert refusal("balance", *names, "--label", "z") == "T.csv has no column 'z'; it has 'p', 'q', 'y'"
     put("N.csv", {"p": new["p"]})
-    assert refusal("balance", *names, "--label", "y").startswith("N.csv lacks columns of the fit: 'q'")
+    assert refusal("balance", *names, "--label", "y").startswith(
+        "N.csv lacks columns that the model was fitted on: 'q'"
+    )
     put("T.csv", train | {"y": ["ill"] * 80})
     assert refusal("balance", *names, "--label", "y") == (
         "column 'y' of T.csv holds 1 class, 'ill'; at least 2 are needed"

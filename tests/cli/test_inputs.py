@@ -145,7 +145,7 @@ def test_row_22_text_and_booleans_take_part_and_names_of_rows_do_not(put):
     kinds = {column["name"]: column["kind"] for column in found["columns"]}
     assert kinds == {"a": "number", "b": "number", "city": "category", "new": "category"}
     assert found["left_out"] == [["id", "almost every row has a level of its own"]]
-    assert err.endswith("which says nothing about others: 'id'\n")
+    assert err.endswith("a level of its own, as in an identifier: 'id'\n")
 
 
 def test_row_23_dates_and_nested_values_are_refused_with_a_way_out(put):

@@ -488,8 +488,8 @@ def test_columns_chooses_and_gives_the_answer_of_that_column_alone():
     [
         ({"columns": ["xx"]}, "A has no column 'xx'; it has 'x', 'z', 'count', 'city', 'member'"),
         ({"columns": "x"}, "columns must be a list of names; got 'x'"),
-        ({"columns": [1]}, "columns must be a list of names as text, such as '1'; got 1"),
-        ({"columns": []}, "columns is an empty list; name at least one column, or leave it out"),
+        ({"columns": [1]}, "columns must be a list of names as strings, such as '1'; got 1"),
+        ({"columns": []}, "columns is empty; name at least 1 column, or leave it out to use all"),
         ({"alpha": 5}, "alpha must lie strictly between 0 and 1; got 5 (did you mean 0.05?)"),
         ({"alpha": 0}, "alpha must lie strictly between 0 and 1; got 0"),
         ({"min_effect": -0.1}, "min_effect must lie between 0 and 1, as the normalized distance; got -0.1"),
@@ -500,7 +500,7 @@ def test_columns_chooses_and_gives_the_answer_of_that_column_alone():
         ({"n_permutations": 0}, "n_permutations must be a whole number, at least 1; got 0"),
         (
             {"random_state": "0"},
-            "random_state must be None, a whole number from 0 or a NumPy generator; got '0'",
+            "random_state must be None, a whole number of at least 0 or a NumPy generator; got '0'",
         ),
     ],
 )
@@ -546,10 +546,14 @@ def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
 
 def test_names_that_missing_values_would_need_are_refused():
     taken = {"x": [1.0, np.nan, 2.0], "x is missing": [1.0, 2.0, 3.0]}
-    with pytest.raises(dd.InputError, match="a column is already named 'x is missing'; rename it"):
+    with pytest.raises(
+        dd.InputError, match="column 'x is missing' has the name under which missing values are counted; rename it"
+    ):
         compared(taken, taken, missing="level")
     taken = {"k": ["(missing)", None, "a"]}
-    with pytest.raises(dd.InputError, match=r"column 'k' has a level '\(missing\)' beside missing values; rename it"):
+    with pytest.raises(
+        dd.InputError, match=r"column 'k' has missing values and also a level named '\(missing\)'; rename that level"
+    ):
         compared(taken, taken, missing="level")
 
 

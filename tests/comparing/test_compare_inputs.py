@@ -290,9 +290,9 @@ def test_row_09_copies_of_rows_are_warned_of_and_make_nothing_more_significant(f
         made(form, {name: np.repeat(of, 10) for name, of in rows.items()}, where)[0]
         for rows, where in ((a, "A"), (b, "B"))
     ]
-    with pytest.warns(dd.DensDiffWarning, match="every row occurs 10 times and counts once"):
+    with pytest.warns(dd.DensDiffWarning, match="every row occurs 10 times and is counted once"):
         found = compared(*copies)
-    assert any("copies are not independent rows" in note for note in found.warnings)
+    assert any("copies are not independent, so" in note for note in found.warnings)
     assert found.test.pvalue == plain.test.pvalue
     assert [(c.name, c.pvalue_adjusted) for c in found.columns] == [(c.name, c.pvalue_adjusted) for c in plain.columns]
     assert [c.normalized for c in found.columns] == [c.normalized for c in plain.columns]
@@ -399,9 +399,11 @@ def test_row_22_a_column_that_names_its_rows_is_left_out(form, made):
     a, b = (made(form, of, where)[0] for of, where in zip(rows, "AB", strict=True))
     found = quietly(a, b)
     assert found.left_out == [("id", "almost every row has a level of its own")]
-    assert any(note.startswith("left out because almost every row has a level of its own") for note in found.warnings)
+    assert any(
+        note.startswith("columns left out because almost every row has a level of its own") for note in found.warnings
+    )
     only = [made(form, {"id": of["id"]}, where)[0] for of, where in zip(rows, "AB", strict=True)]
-    assert refusal(*only).startswith("no column is left; almost every row has a level of its own")
+    assert refusal(*only).startswith("no column is left to use, because almost every row has a level of its own")
 
 
 def test_row_22_names_of_rows_that_both_tables_hold_are_left_out_too():
@@ -469,8 +471,8 @@ def test_an_infinite_value_in_a_dropped_row_goes_with_it():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ([0], "columns must be a list of names as text, such as '0'; got 0"),
-        ([None], "columns must be a list of names as text; got None"),
+        ([0], "columns must be a list of names as strings, such as '0'; got 0"),
+        ([None], "columns must be a list of names as strings; got None"),
         (3, "columns must be a list of names; got 3"),
     ],
 )
@@ -597,7 +599,9 @@ def test_row_25_duplicate_columns_are_listed(put):
     assert refusal(good_frame, arrow) == "B has more than one column named 'a'; rename or drop the others"
     assert refusal(good_frame, put("a,a\n1,2\n")).startswith("B.csv has more than one column named 'a'; rename them")
     assert refusal(good_frame, put(as_parquet(arrow), "B.parquet")).startswith("B.parquet has more than one column")
-    assert refusal({1: [1.0, 2.0], "1": [1.0, 2.0]}, good_frame) == "A has two keys that read alike: '1', '1'"
+    assert (
+        refusal({1: [1.0, 2.0], "1": [1.0, 2.0]}, good_frame) == "A has keys that read the same: '1', '1'; rename one"
+    )
 
 
 @pytest.mark.parametrize("form", NAMED)

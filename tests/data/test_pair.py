@@ -204,7 +204,7 @@ def test_row_08_heavy_ties_are_noted_with_their_count():
     both = check_arrays(np.arange(200) % 4, np.arange(200) % 3)
     (note,) = both.notes
     assert note.startswith("column 'x0': 4 distinct values in 400 rows; tied values have no density")
-    assert note.endswith("read the normalized distance first")
+    assert note.endswith("rely on the normalized distance")
     assert both.copies == 1
 
 
@@ -467,7 +467,7 @@ def test_weights_come_in_any_vector(make):
         (np.r_[np.ones(59), np.inf], "weights_x: 1 infinite value, inf at row 59"),
         (np.eye(60)[0], "weights_x needs at least 2 positive weights; got 1"),
         (["heavy"] * 60, "weights_x holds text"),
-        (np.full(60, 1e308), "too wide for float64"),
+        (np.full(60, 1e308), "outside the range that float64 can handle"),
         (2.0, "got 2.0"),
     ],
 )

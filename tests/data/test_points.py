@@ -23,7 +23,7 @@ def test_points_by_position_for_arrays_and_for_models_fitted_on_arrays():
 
 def test_points_with_other_columns():
     frame = pd.DataFrame({"b": LINE, "c": LINE})
-    assert "points lacks columns of the fit: 'a'" in refusal(check_points, frame, ("a", "b"))
+    assert "points lacks columns that the model was fitted on: 'a'" in refusal(check_points, frame, ("a", "b"))
     with pytest.warns(DensDiffWarning, match="columns of points left out .*: 'c'"):
         assert check_points(frame, ("b",)).shape == (40, 1)
     assert "for one row pass shape (1, 2)" in refusal(check_points, [1.0, 2.0], ("a", "b"))

@@ -178,7 +178,10 @@ def test_nanoseconds_rounded_as_objects_are_warned_of():
         ([None, *IN_ZONE[1:]], "1 missing value, at row 0"),
         ([None, *(i * SECOND for i in range(1, T))], "1 missing value, at row 0"),
         ([None] * T, "60 missing values, first at row 0"),
-        ([*NAIVE[:9], *IN_ZONE[9:]], "time mixes dates and dates with a zone, first 2024-01-01 00:00:09.* at row 9"),
+        (
+            [*NAIVE[:9], *IN_ZONE[9:]],
+            "time mixes dates and dates with a time zone, first 2024-01-01 00:00:09.* at row 9",
+        ),
         ([SECOND, *NAIVE[1:]], "time mixes durations and dates, first .* at row 1; pass one kind"),
         ([*NAIVE[:-1], 7], "time mixes dates and int objects, first 7 at row 59"),
         (
@@ -188,14 +191,14 @@ def test_nanoseconds_rounded_as_objects_are_warned_of():
         (ORDER.astype("m8"), r"durations without a unit; give them one, as in time.astype\('m8\[s\]'\)"),
         (IN_ZONE[::-1], r"time goes back at row 1, from 2024-01-01 00:00:59\+01:00 to 2024-01-01 00:00:58\+01:00"),
         (NANO - ORDER, f"time goes back at row 1, from {NANO} to {NANO - 1}"),
-        (np.where(ORDER == 40, 0, ORDER), "time goes back at row 40, from 39 to 0; sort first"),
+        (np.where(ORDER == 40, 0, ORDER), "time goes back at row 40, from 39 to 0; sort the rows by time"),
         (ORDER[::-1].astype(np.uint8), "time goes back at row 1, from 59 to 58"),
         (pd.date_range("2024-01-01", periods=T)[::-1], "time goes back at row 1, from 2024-02-29"),
         (0, "time must be an array with one value for each of the 60 samples; got 0"),
         (np.int64(3), "time must be an array .*; got 3"),
         (True, "time must be an array .*; got True"),
         ({"t": 1}, "time must be an array .*; got an object of type dict"),
-        ("t", "names a column, but series has none with names"),
+        ("t", "names a column, but the columns of series have no names"),
     ],
     ids=lambda value: value[:40] if isinstance(value, str) else type(value).__name__,
 )
@@ -226,16 +229,16 @@ def test_a_column_named_by_a_number_is_suggested():
 
 
 def test_a_series_of_nothing_but_its_clock_is_refused():
-    with pytest.raises(InputError, match="series has no column but 't', which is its time"):
+    with pytest.raises(InputError, match="series has only the column 't', which is its time"):
         check_series(pd.DataFrame({"t": ORDER}), "t")
 
 
 @pytest.mark.hostile(37)
 def test_repeated_times_are_warned_of_with_the_first_row():
-    with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(39\); samples are taken in the order given"):
+    with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(39\); samples are used in the order given"):
         found = check_series(ROWS, np.where(ORDER == 40, 39, ORDER))
     assert any("row 40" in note for note in found.notes)
-    with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 29 times more"):
+    with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 29 more times"):
         check_series(ROWS, ORDER // 2)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and once more"):
         check_series(ROWS, np.maximum(ORDER, 2) - 2)
@@ -246,18 +249,22 @@ def test_repeated_times_are_warned_of_with_the_first_row():
 @pytest.mark.hostile(37)
 def test_irregular_times_are_noted_with_the_first_row():
     found = detect_changes(ROWS, time=np.where(ORDER > 20, ORDER + 1000, ORDER), random_state=0)
-    assert any("from 1 to 1001 about 1, first odd one at row 21 (1021)" in note for note in found.warnings)
+    assert any(
+        "from 1 to 1001 with a median of 1, the first irregular one at row 21 (1021)" in note for note in found.warnings
+    )
     assert "note: time steps run" in str(found)
 
 
 def test_irregular_dates_are_noted_in_seconds_and_their_zone():
     (note,) = check_series(ROWS, [*IN_ZONE[:30], *(IN_ZONE[30:] + pd.Timedelta("1h"))]).notes
-    assert "from 1 to 3601 about 1 s, first odd one at row 30 (2024-01-01 01:00:30+01:00)" in note
+    assert (
+        "from 1 to 3601 s with a median of 1 s, the first irregular one at row 30 (2024-01-01 01:00:30+01:00)" in note
+    )
 
 
 def test_a_gap_in_unix_time_is_irregular():
     (note,) = check_series(ROWS, 1.7e9 + ORDER / 100 + (ORDER > 20)).notes
-    assert "first odd one at row 21" in note
+    assert "first irregular one at row 21" in note
 
 
 def test_jitter_and_rounding_of_a_clock_are_not_irregular():
@@ -269,7 +276,7 @@ def test_jitter_and_rounding_of_a_clock_are_not_irregular():
 def test_a_clock_that_stands_still_runs_no_duration():
     with (
         pytest.warns(DensDiffWarning, match="time repeats"),
-        pytest.raises(InputError, match="no time that runs"),
+        pytest.raises(InputError, match="is a duration, which needs times that increase"),
     ):
         detect_changes(ROWS, time=np.zeros(T), window="4s")
 
@@ -377,8 +384,8 @@ def test_a_window_is_samples_or_a_duration(value, step, samples):
 @pytest.mark.parametrize(
     ("value", "step", "words"),
     [
-        ("4s", None, "window='4s' is a duration, but there is no time that runs; pass time= or samples"),
-        ("4s", 0.0, "no time that runs"),
+        ("4s", None, "window='4s' is a duration, which needs times that increase; pass time=, or a number of samples"),
+        ("4s", 0.0, "is a duration, which needs times that increase"),
         ("4sec", 0.1, "units us, ms, s, min, h, d; got '4sec'"),
         ("4", 0.1, "got '4'"),
         ("-4s", 0.1, "got '-4s'"),
@@ -392,7 +399,7 @@ def test_a_window_is_samples_or_a_duration(value, step, samples):
         (1, None, "at least 2; got 1"),
         (2.0, None, "got 2.0"),
         (True, None, "got True"),
-        ("4s", 1e7, "holds 0 samples at a step of 1e.07 s; .*times that are numbers count as seconds"),
+        ("4s", 1e7, "holds 0 samples at a step of 1e.07 s; .*numeric times count as seconds"),
         (None, None, "window must be 'auto', a whole number of samples .2 or more. or a duration .*; got None"),
         ([4], None, "window must be 'auto', .*; got an object of type list"),
     ],

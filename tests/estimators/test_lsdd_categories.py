@@ -292,7 +292,7 @@ def test_solvers_of_numbers_refuse_categories(pair, ask, solver):
 def test_a_level_that_fit_never_saw_is_refused(pair, method):
     model = fixed().fit(*pair)
     points = taken(pair[0], slice(0, 4)) | {"letter": ["a", "b", "z", "a"]}
-    message = r"^column 'letter' of points holds 'z' at row 2; the fit knows 'a', 'b', 'c'$"
+    message = r"^column 'letter' of points holds 'z' at row 2; the model was fitted on 'a', 'b', 'c'$"
     with pytest.raises(dd.InputError, match=message):
         getattr(model, method)(points)
 
@@ -325,7 +325,9 @@ def test_row_22_a_column_that_names_rows_is_left_out_aloud(pair, ask):
     with pytest.warns(dd.DensDiffWarning, match="almost every row has a level of its own.*: 'id'"):
         found = ask(X, Y, random_state=0)
     assert found.to_dict() == ask(*pair, random_state=0).to_dict() | {"warnings": list(found.warnings)}
-    with pytest.raises(dd.InputError, match="no column is left; almost every row has a level of its own"):
+    with pytest.raises(
+        dd.InputError, match="no column is left to use, because almost every row has a level of its own"
+    ):
         ask({"id": X["id"]}, {"id": Y["id"]})
 
 

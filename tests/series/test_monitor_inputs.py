@@ -88,7 +88,7 @@ def test_many_rows_may_be_mappings_or_named_tuples(order, framed):
 
 def test_a_row_of_mixed_columns_is_that_of_its_numbers(framed):
     frame = named(ROWS[:12], order=("b", "a"), noise=["x"] * 12)
-    with pytest.warns(DensDiffWarning, match="columns of x left out because the fit did not use them: 'noise'"):
+    with pytest.warns(DensDiffWarning, match="columns of x left out because the model was not fitted on them: 'noise'"):
         assert [framed.update(row) for _, row in frame.iterrows()] == STEPS[:12]
 
 
@@ -96,14 +96,16 @@ def test_a_row_of_mixed_columns_is_that_of_its_numbers(framed):
 @pytest.mark.hostile(24)
 def test_columns_that_the_reference_lacks_are_left_out_with_a_warning(library, framed):
     rows = named(ROWS, LIBRARIES[library], noise=np.arange(len(ROWS)))
-    with pytest.warns(DensDiffWarning, match="columns of X left out because the fit did not use them: 'noise'"):
+    with pytest.warns(DensDiffWarning, match="columns of X left out because the model was not fitted on them: 'noise'"):
         assert framed.update_many(rows) == STEPS
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_missing_column_is_named(library, framed):
     rows = LIBRARIES[library]({"a": ROWS[:, 0]})
-    with pytest.raises(InputError, match="X lacks columns of the fit: 'b'; add or rename them; row 0 would be row 0"):
+    with pytest.raises(
+        InputError, match="X lacks columns that the model was fitted on: 'b'; add or rename them; row 0 would be row 0"
+    ):
         framed.update_many(rows)
     with pytest.raises(InputError, match=r"row 0 of the stream was refused and changed nothing: .*'b'"):
         framed.update(rows[:1])
@@ -186,8 +188,8 @@ BAD_ROWS = {
     "complex": ([1j, 1.0], "column 'a' of x holds complex numbers"),
     "dates": (np.array(["2024-01-01", "2024-01-02"], "M8[D]"), "column 'a' of x holds dates or durations"),
     "key missing": ({"a": 1.0, "c": 2.0}, "x lacks 'b'; it has 'a', 'c'"),
-    "label missing": (pd.Series({"a": 1.0}), "x lacks columns of the fit: 'b'; add or rename them"),
-    "column missing": (pd.DataFrame({"a": [1.0]}), "x lacks columns of the fit: 'b'"),
+    "label missing": (pd.Series({"a": 1.0}), "x lacks columns that the model was fitted on: 'b'; add or rename them"),
+    "column missing": (pd.DataFrame({"a": [1.0]}), "x lacks columns that the model was fitted on: 'b'"),
     "lazy frame": (pl.LazyFrame({"a": [1.0], "b": [1.0]}), "x is lazy (LazyFrame); collect it first"),
     "ragged list": ([1.0, [2.0, 3.0]], "changed nothing: "),
     "nested value": ({"a": [1, 2], "b": 1.0}, "changed nothing: "),
@@ -286,9 +288,12 @@ BAD_MANY = {
     "a number": (1.0, "X must be an array, a list of rows or a data frame; got 1.0"),
     "None": (None, "X must be an array, a list of rows or a data frame; got None"),
     "mappings, one without a key": ([{"a": 1.0, "b": 2.0}, {"b": 1.0}], "column 'a' of X: 1 missing value, at row 1"),
-    "mappings with a typo": ([{"a": 1.0, "bb": 2.0}] * 2, "X lacks columns of the fit: 'b'"),
-    "mappings and a list": ([{"a": 1.0, "b": 2.0}, [1.0, 2.0]], "row 0 of X has names and row 1 has none"),
-    "two keys of one text": ([{"a": 1.0, "b": 2.0, 0: 1, "0": 2}], "row 0 of X has two keys that read '0'"),
+    "mappings with a typo": ([{"a": 1.0, "bb": 2.0}] * 2, "X lacks columns that the model was fitted on: 'b'"),
+    "mappings and a list": ([{"a": 1.0, "b": 2.0}, [1.0, 2.0]], "row 0 of X has names, but row 1 has none"),
+    "two keys of one text": (
+        [{"a": 1.0, "b": 2.0, 0: 1, "0": 2}],
+        "row 0 of X has two keys that both read '0'; rename one",
+    ),
     "generator": (iter([[1.0, 2.0]]), "X must be an array, a list of rows or a data frame"),
     "same name twice": (
         pd.DataFrame(np.ones((2, 3)), columns=["a", "b", "a"]),

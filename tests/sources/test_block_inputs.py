@@ -98,7 +98,7 @@ def test_a_source_that_gives_missing_values_later_is_refused(rows):
 
 def test_what_needs_all_rows_in_memory_is_refused(rows):
     x, y = (Blocks(each, [20]) for each in rows)
-    assert "weights are for samples in memory" in refused(dd.LSDD().fit, x, y, np.ones(60))
+    assert "weights need both samples in memory" in refused(dd.LSDD().fit, x, y, np.ones(60))
     assert (
         refused(dd.LSDD(solver="pairs").fit, x, y) == "solver='pairs' needs all rows in memory; use 'auto' or 'centers'"
     )
@@ -145,7 +145,8 @@ def test_columns_of_two_kinds_are_told_by_their_rows():
     a = [pd.DataFrame({"v": np.arange(50.0)}), pd.DataFrame({"v": ["u", "w"] * 25})]
     b = pd.DataFrame({"v": np.arange(60.0)})
     assert refused(dd.compare, a, b) == (
-        "column 'v' of A holds numbers, first 0.0 at row 0, and text, 'u' at row 50; a column holds one kind"
+        "column 'v' of A holds numbers, first 0.0 at row 0, and text, 'u' at row 50; a column must hold one kind of "
+        "value"
     )
     words = pd.DataFrame({"v": ["u", "w"] * 25})
     assert refused(dd.compare, [words, words], Blocks(b, [9])) == (
@@ -335,11 +336,11 @@ def test_dates_in_a_late_block_are_named_by_row():
 def test_levels_called_missing_and_columns_called_is_missing_are_refused():
     table = pd.DataFrame({"v": ["u", "(missing)", None] * 20, "w": [1.0, 2.0, np.nan] * 20})
     assert refused(dd.compare, [table, table], table, missing="level") == (
-        "column 'v' has a level '(missing)' beside missing values; rename it"
+        "column 'v' has missing values and also a level named '(missing)'; rename that level"
     )
     table = pd.DataFrame({"w": [1.0, 2.0, np.nan] * 20, "w is missing": np.arange(60.0)})
     assert refused(dd.compare, [table, table], table, missing="level") == (
-        "a column is already named 'w is missing'; rename it"
+        "column 'w is missing' has the name under which missing values are counted; rename it"
     )
     table = pd.DataFrame({"v": [1.0, np.nan] * 20, "w": [np.nan, 1.0] * 20})
     assert refused(dd.compare, [table, table], table, missing="drop") == (

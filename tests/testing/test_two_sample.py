@@ -617,7 +617,7 @@ def test_blocks_still_see_a_difference_within_them():
 @pytest.mark.parametrize(
     ("blocks", "message"),
     [
-        ([0, 1] * 10, "40 rows of X and then the 27 of Y"),
+        ([0, 1] * 10, "40 rows of X, then for each of the 27 rows of Y"),
         (np.zeros((67, 2)), "one label for each"),
         (3, "one label for each"),
         ([np.nan] + [1.0] * 66, "1 missing label, first at row 0"),

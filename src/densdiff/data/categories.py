@@ -21,10 +21,10 @@ DISTINCT = 0.9  # levels for each row from which on a column names its rows
 def warn_of_identifiers(identifiers: Sequence[str], has_others: bool, notes: list[str]) -> None:
     """Warn of columns that name their rows and are left out; an error if there are no others."""
     if identifiers:
-        what = f"almost every row has a level of its own, which says nothing about others: {listed(identifiers)}"
+        what = f"almost every row has a level of its own, as in an identifier: {listed(identifiers)}"
         if not has_others:
-            raise InputError(f"no column is left; {what}")
-        warn(f"left out because {what}", notes)
+            raise InputError(f"no column is left to use, because {what}; add a column that is no identifier")
+        warn(f"columns left out because {what}", notes)
 
 
 def nullable_booleans(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

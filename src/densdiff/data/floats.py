@@ -83,7 +83,9 @@ def _other_kind_text(column: ColumnSummary, other: ColumnSummary, where: str) ->
 def warn_of_precision(largest: int, label: str, notes: list[str]) -> None:
     """Warn that a column holds integers which float64 cannot tell apart, up to ``largest``."""
     text = f"integers up to {largest} are beyond 2**53, where float64 skips whole numbers"
-    warn(f"precision lost in {label}: {text}; subtract an offset, or leave an identifier out", notes)
+    warn(
+        f"precision lost in {label}: {text}; subtract an offset, or leave the column out if it is an identifier", notes
+    )
 
 
 def refusal(column: ColumnSummary, label: str, aside: str = "") -> str:

@@ -164,10 +164,10 @@ def choose_columns(table: Table, columns: Sequence[str]) -> Table:
     columns = list(columns)
     if others := [name for name in columns if not isinstance(name, str)]:
         cure = f", such as {str(others[0])!r}" if isinstance(others[0], (int, tuple)) else ""
-        need = f"{argument('columns')} must be a list of names as text{cure}"
+        need = f"{argument('columns')} must be a list of names as strings{cure}"
         raise InputError(f"{need}; got {shown(others[0])}", argument="columns")
     if not columns:
-        text = f"{argument('columns')} is an empty list; name at least one column, or leave it out"
+        text = f"{argument('columns')} is empty; name at least 1 column, or leave it out to use all"
         raise InputError(text, argument="columns")
     table = table if table.names else replace(table, names=default_names(len(table.columns)))
     if lacking := [name for name in columns if name not in (table.names or ())]:

@@ -50,8 +50,8 @@ def _drop_rows(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) ->
     complete = _rematch(matched, [partial(_complete_rows, reader) for reader in matched.readings], prefetch)
     for summary in complete.summaries:
         if summary.rows < 2:
-            cure = f"try {argument('missing', 'level')}"
-            text = f"{summary.where} has {summary.rows} rows without missing values; {cure}"
+            rows = f"{summary.rows} row{'s' * (summary.rows != 1)} without missing values"
+            text = f"{summary.where} has {rows}; at least 2 are needed: try {argument('missing', 'level')}"
             raise InputError(text, argument="missing")
     pairs = zip(matched.summaries, complete.summaries, strict=True)
     dropped = [f"{before.rows - after.rows} of {before.where}" for before, after in pairs]
@@ -101,7 +101,8 @@ def _fill_values(matched: MatchedSources) -> dict[str, FloatArray | str]:
         elif all(column.kind in NUMBERS for column in columns):  # else it is refused later, by what it holds
             numbers.append(j)
     if twice := [name for name in matched.names if name in {f"{matched.names[j]} is missing" for j in numbers}]:
-        raise InputError(f"a column is already named {shown(twice[0])}; rename it", column=twice[0])
+        text = f"column {shown(twice[0])} has the name under which missing values are counted; rename it"
+        raise InputError(text, column=twice[0])
     if numbers:
         passes = [
             Pass(source, partial(_draw_donors, summary.only(numbers)), _merge_donors, None)
@@ -114,7 +115,7 @@ def _fill_values(matched: MatchedSources) -> dict[str, FloatArray | str]:
 
 def _kind_of_categories(name: str, columns: Sequence[ColumnSummary]) -> str:
     if any(MISSING_LEVEL in (column.levels or ()) for column in columns):
-        text = f"column {shown(name)} has a level {MISSING_LEVEL!r} beside missing values; rename it"
+        text = f"column {shown(name)} has missing values and also a level named {MISSING_LEVEL!r}; rename that level"
         raise InputError(text, column=name)
     return "text" if "text" in {column.kind for column in columns} else "categories"
 

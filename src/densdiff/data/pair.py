@@ -23,7 +23,7 @@ from densdiff.sources.sample import Sample, all_at_once
 from densdiff.sources.scan import same_rows
 from densdiff.sources.source import Source
 
-COPIES = "copies are not independent rows, so p-values and standard errors must not count them"
+COPIES = "copies are not independent, so p-values and standard errors must not count them"
 HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
 _TIE_ROWS = 10_000  # rows of both samples that are looked at for ties
 
@@ -76,7 +76,10 @@ def check_pair(
     sources = source_of(X, name_of("X")), source_of(Y, name_of("Y"))
     weighted = weights_x is not None or weights_y is not None
     if weighted and any(source.rows_at_once < (source.rows or 1) for source in sources):
-        raise InputError("weights are for samples in memory; blocks, files that are read in pieces and Dask have none")
+        text = (
+            "weights need both samples in memory; they do not work with blocks, Dask or files that are read in pieces"
+        )
+        raise InputError(text)
     return _make_pair(sources, weights_x, weights_y, categories, prefetch)
 
 
@@ -168,9 +171,12 @@ def row_weights(weights: Any, n: int, where: str, name: str) -> FloatArray:
         raise InputError(f"{name} needs at least 2 positive weights; got {is_positive.sum()}")
     if values[is_positive].min() < 1e-300 or values.max() > 1e300 / len(values):
         span = f"{values[is_positive].min()} to {values.max()}"
-        raise InputError(f"{name} runs from {span}, too wide for float64; divide by the largest weight first")
+        raise InputError(
+            f"{name} runs from {span}, outside the range that float64 can handle; divide by the largest weight first"
+        )
     if values.max() >= (1 - 1e-12) * values.sum():
-        raise InputError(f"row {values.argmax()} has all but 1e-12 of {name}: that leaves a single row; even them out")
+        share = f"row {values.argmax()} has nearly all of {name} (all but 1e-12), so in effect a single row is left"
+        raise InputError(f"{share}; make the weights more even")
     return values
 
 
@@ -193,7 +199,7 @@ def count_copies(
     if same:
         notes.append(f"{where[0]} and {where[1]} hold the same rows: is a sample compared with itself?")
     if copies > 1:
-        warn(f"every row occurs {copies} times and counts once: {COPIES}", notes)
+        warn(f"every row occurs {copies} times and is counted once: {COPIES}", notes)
     return copies
 
 
@@ -220,7 +226,7 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
 def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
     """Notes on constant and heavily tied columns of numbers, which have no density."""
     constants, ties = [], []
-    advice = "read the normalized distance first"
+    advice = "rely on the normalized distance"
     (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
     rows = _rows_for_ties(x, y)
     for j, name in enumerate(names):
@@ -232,7 +238,7 @@ def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: t
                 constants.append(f"{label} is constant and equal in both samples; it contributes nothing")
             else:
                 masses = "point masses have no density"
-                ties.append(f"{label} is {a} in all of X and {b} in all of Y; {masses}: {advice}")
+                ties.append(f"{label} is {a} in all of X and {b} in all of Y; {masses}, so {advice}")
             continue
         ordered = np.sort(rows[:, j])
         distinct = 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))

@@ -84,7 +84,7 @@ def seed(random_state: Any) -> int:
         return int(random_state.randint(2**32, dtype=np.uint64))
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
         return whole(random_state, "random_state", 0)
-    need = f"{argument('random_state')} must be None, a whole number from 0 or a NumPy generator"
+    need = f"{argument('random_state')} must be None, a whole number of at least 0 or a NumPy generator"
     raise InputError(f"{need}; got {describe_value(random_state)}", argument="random_state")
 
 
@@ -139,10 +139,10 @@ def blocks(value: Any, n: int, m: int) -> npt.NDArray[np.intp]:
     """Group numbers 0, 1, .. of the pooled rows, (n + m,), from labels of any kind."""
     _, groups = label_codes(value, "blocks")
     if len(groups) != n + m:
-        need = f"blocks must hold one label for each of the {n} rows of X and then the {m} of Y"
+        need = f"blocks must hold one label for each of the {n} rows of X, then for each of the {m} rows of Y"
         raise InputError(f"{need}; got {len(groups)} labels", argument="blocks")
     counts_x = np.bincount(groups, np.arange(n + m) < n)
     if ((counts_x == 0) | (counts_x == np.bincount(groups))).all():
-        text = "no block holds rows of both X and Y, so nothing could be exchanged"
+        text = "no block has rows of both X and Y, so no rows can be exchanged; use larger blocks"
         raise InputError(text, argument="blocks")
     return groups

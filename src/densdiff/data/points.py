@@ -61,7 +61,9 @@ def _match_fitted_columns(
     unnamed = names == default_names(d) and not set(names) & set(table.names or ())  # fitted on arrays
     if table.names and len(table.shape) == 2 and not unnamed:
         if lacking := [name for name in names if name not in table.names]:
-            raise InputError(f"{where} lacks columns of the fit: {listed(lacking)}; add or rename them")
+            raise InputError(
+                f"{where} lacks columns that the model was fitted on: {listed(lacking)}; add or rename them"
+            )
         warn_of_extra_columns([name for name in table.names if name not in names], where, notes)
         table = table.select(names)
     elif len(table.columns) != d:
@@ -79,7 +81,7 @@ def _match_fitted_columns(
 def warn_of_extra_columns(extra: Sequence[str], where: str, notes: list[str]) -> None:
     """Warn of columns that a fitted model does not look at."""
     if extra:
-        warn(f"columns of {where} left out because the fit did not use them: {listed(extra)}", notes)
+        warn(f"columns of {where} left out because the model was not fitted on them: {listed(extra)}", notes)
 
 
 def _encode_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ...]) -> Table:
@@ -92,7 +94,7 @@ def _encode_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ..
         if np.isnan(codes).any():
             row = int(np.isnan(codes).argmax())
             got = f"{shown(columns[j].values[row])} at row {row}"
-            text = f"column {shown(name)} of {table.where} holds {got}; the fit knows {listed(known_levels)}"
+            text = f"column {shown(name)} of {table.where} holds {got}; the model was fitted on {listed(known_levels)}"
             raise InputError(text, column=name, row=row)
         columns[j] = replace(columns[j], values=codes, kind="numbers")
     return replace(table, columns=columns)
@@ -109,12 +111,13 @@ def _encode_with_unseen(table: Table, names: tuple[str, ...], levels: tuple[Leve
         if columns[j].kind not in WORDS:
             row, kinds = columns[j].row, f"{columns[j].kind} (in {name_of('X')}: categories)"
             got = f"{kinds}, first {shown(values[row])} at row {row}"
-            raise InputError(f"{label} holds {got}; the fit knows {listed(known_levels)}", column=name, row=row)
+            text = f"{label} holds {got}; the model was fitted on {listed(known_levels)}"
+            raise InputError(text, column=name, row=row)
         codes = codes_of(values, known_levels)
         if (unseen := np.isnan(codes)).any():
             others = listed(sorted({str(value) for value in values[unseen].tolist()}))
-            rows = f"{unseen.sum()} of {len(codes)} rows"
-            warn(f"{label} holds {others} in {rows}, which the fit never saw; those rows have no level there", notes)
+            rows = f"{unseen.sum()} of {len(codes)} rows hold {others}"
+            warn(f"{label}: {rows}, which the model was not fitted on; they match none of its levels", notes)
         columns[j] = replace(columns[j], values=np.where(unseen, -1.0, codes), kind="numbers")
     return replace(table, columns=columns)
 
@@ -155,7 +158,7 @@ def check_labelled(X: Any, y: Any, sample_weight: Any = None, *, categories: boo
         example = shown(classes[classes != np.round(classes)][0])
         distinct = f"{len(classes)} distinct numbers in {len(codes)} rows, {example} among them"
         text = f"Unknown label type: {labels} holds {distinct}"
-        raise InputError(f"{text}; classes are wanted: whole numbers or strings", argument="y")
+        raise InputError(f"{text}; classes must be whole numbers or strings", argument="y")
     if len(classes) < 2:
         raise InputError(f"{labels} holds 1 class, {shown(classes[0])}; at least 2 are needed", argument="y")
     reader = reading(table, where, moments=False)
@@ -204,7 +207,7 @@ def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, not
     _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
     if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
         return is_first
-    warn(f"every row of {where} occurs {counts[0]} times and counts once: {COPIES}", notes)
+    warn(f"every row of {where} occurs {counts[0]} times and is counted once: {COPIES}", notes)
     is_first[:] = False
     is_first[first] = True
     return is_first

@@ -80,13 +80,13 @@ def _count_text(count: int, what: str) -> str:
 
 def _column_place(table: Table, name: str) -> int:
     if not table.names:
-        none = f"{table.where} has none with names; pass an array of times"
+        none = f"the columns of {table.where} have no names; pass an array of times"
         raise InputError(f"time={shown(name)} names a column, but {none}", argument="time")
     if name not in table.names:
         need = f"{argument('time')} must be a column of {table.where} ({listed(table.names)})"
         raise InputError(f"{need}; got {describe_choice(name, table.names)}", argument="time")
     if len(table.names) == 1:
-        text = f"{table.where} has no column but {shown(name)}, which is its time; at least one of data is needed"
+        text = f"{table.where} has only the column {shown(name)}, which is its time; at least one data column is needed"
         raise InputError(text, column=name)
     return table.names.index(name)
 
@@ -131,21 +131,23 @@ def _median_step(clock: Column, times: npt.NDArray[Any], notes: list[str]) -> fl
     if (back := np.flatnonzero(ticks[1:] < ticks[:-1])).size:
         row = int(back[0]) + 1
         ends = f"from {shown(times[row - 1])} to {shown(times[row])}"
-        raise InputError(f"time goes back at row {row}, {ends}; sort first", argument="time", row=row)
+        raise InputError(f"time goes back at row {row}, {ends}; sort the rows by time", argument="time", row=row)
     steps = (ticks[1:] - ticks[:-1]).astype(np.float64) * tick
     if not steps.size:
         return 0.0
     if (same := np.flatnonzero(steps == 0)).size:
         row = int(same[0]) + 1
-        many = {1: "", 2: " and once more"}.get(same.size, f" and {same.size - 1} times more")
-        warn(f"time repeats at row {row} ({shown(times[row])}){many}; samples are taken in the order given", notes)
+        many = {1: "", 2: " and 1 more time"}.get(same.size, f" and {same.size - 1} more times")
+        warn(f"time repeats at row {row} ({shown(times[row])}){many}; samples are used in the order given", notes)
     middle = float(np.median(steps))
     odd = np.flatnonzero(np.abs(steps - middle) > _UNEVEN * middle + rounding)
     if odd.size:
         row = int(odd[0]) + 1
         unit = "" if clock.kind == "numbers" else " s"
-        text = f"time steps run from {steps.min():g} to {steps.max():g} about {middle:g}{unit}"
-        notes.append(f"{text}, first odd one at row {row} ({shown(times[row])}); windows count samples")
+        text = f"time steps range from {steps.min():g} to {steps.max():g}{unit} with a median of {middle:g}{unit}"
+        notes.append(
+            f"{text}, the first irregular one at row {row} ({shown(times[row])}); windows count samples, not time"
+        )
     return middle
 
 
@@ -166,7 +168,7 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
         _refuse_any(np.isinf(values), "infinite")
         if clock.largest > _EXACT:
             text = f"whole numbers up to {clock.largest} are beyond 2**53, where float64 skips some"
-            warn(f"precision lost in time: {text}; subtract the first", notes)
+            warn(f"precision lost in time: {text}; subtract the first time", notes)
         return values.astype(np.float64), tick, 4.0 * float(np.spacing(np.abs(values).max()))
     # modulo 2**64 the difference is right for every integer type
     return values.astype(np.uint64) - values.min().astype(np.uint64), tick, 0.0
@@ -195,7 +197,7 @@ def _numpy_dates(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     if (row := next((i for i, kind in enumerate(kinds) if kind not in ("", first)), None)) is not None:
         mixed = f"{first} and {kinds[row]}, first {shown(values[row])} at row {row}"
         raise InputError(f"time mixes {mixed}; pass one kind", argument="time", row=row)
-    if first not in ("dates", "dates with a zone", "durations"):
+    if first not in ("dates", "dates with a time zone", "durations"):
         held = f"{first}, first {shown(values[kinds.index(first)])}"
         raise InputError(f"time holds {held}; pass dates or durations", argument="time", row=kinds.index(first))
     nothing = np.timedelta64("NaT") if first == "durations" else np.datetime64("NaT")
@@ -210,7 +212,7 @@ def _kind_of_time(value: Any) -> str:
     if isinstance(value, datetime.time):
         return "times of day without a date"
     if isinstance(value, (datetime.date, np.datetime64)):
-        return "dates" if getattr(value, "tzinfo", None) is None else "dates with a zone"
+        return "dates" if getattr(value, "tzinfo", None) is None else "dates with a time zone"
     return f"{type(value).__name__} objects"
 
 
@@ -243,8 +245,8 @@ def check_window(value: Any, step: float | None) -> int | None:
             units = f"units {', '.join(_UNITS)}"
             raise InputError(f"{need}, {units}; got {describe_choice(value, ('auto',))}", argument="window")
         if not step:
-            cure = f"pass {argument('time', ...)} or samples"
-            lacks = "is a duration, but there is no time that runs"
+            cure = f"pass {argument('time', ...)}, or a number of samples"
+            lacks = "is a duration, which needs times that increase"
             raise InputError(f"{argument('window', value)} {lacks}; {cure}", argument="window")
         try:
             samples = round(float(match[1]) * _UNITS[match[2]] / step)
@@ -252,7 +254,7 @@ def check_window(value: Any, step: float | None) -> int | None:
             raise InputError(f"{need}; got {describe_value(value)}", argument="window") from None
         if samples < 2:
             held = f"{_count_text(samples, 'sample')} at a step of {step:g} s"
-            need = "at least 2 are needed (times that are numbers count as seconds)"
+            need = "at least 2 are needed (numeric times count as seconds)"
             raise InputError(f"{argument('window', value)} holds {held}; {need}", argument="window")
         return samples
     if not isinstance(value, numbers.Real):

@@ -113,7 +113,7 @@ def _common_kind(a: ColumnSummary, b: ColumnSummary, where: str) -> str:
     early, late = sorted((a, b), key=lambda column: column.first.row)
     begins = f"{early.kind}, first {shown(early.first.value)} at row {early.first.row}"
     held = f"{begins}, and {late.kind}, {shown(late.first.value)}"
-    raise InputError(f"{where} holds {held} at row {late.first.row}; a column holds one kind")
+    raise InputError(f"{where} holds {held} at row {late.first.row}; a column must hold one kind of value")
 
 
 def _pooled_counts(a: Mapping[str, int] | None, b: Mapping[str, int] | None) -> Mapping[str, int] | None:

@@ -121,12 +121,13 @@ def _columns_of_rows(rows: Sequence[Any], where: str) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for i, row in enumerate(rows):
         if (named := _named_fields(row)) is None:
-            raise InputError(f"row 0 of {where} has names and row {i} has none; got {describe_value(row)}", row=i)
+            raise InputError(f"row 0 of {where} has names, but row {i} has none; got {describe_value(row)}", row=i)
         for name, value in named.items():
             columns.setdefault(str(name), np.full(len(rows), None, dtype=object))[i] = value
         if len(texts := Counter(map(str, named))) < len(named):
             twice = [name for name, count in texts.items() if count > 1]
-            raise InputError(f"row {i} of {where} has two keys that read {listed(twice)}", column=twice[0], row=i)
+            text = f"row {i} of {where} has two keys that both read {listed(twice)}; rename one"
+            raise InputError(text, column=twice[0], row=i)
     return columns
 
 
@@ -146,7 +147,7 @@ def _table_of_mapping(data: Mapping[Any, Any], where: str) -> Table:
         first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
         raise InputError(f"columns of {where} differ in length: {first}", column=odd[0])
     if len(set(names)) < len(names):
-        raise InputError(f"{where} has two keys that read alike: {listed(names)}")
+        raise InputError(f"{where} has keys that read the same: {listed(names)}; rename one")
     return Table(where, (lengths[0] if lengths else 0, len(names)), columns, names)
 
 

@@ -122,7 +122,9 @@ def _drop_empty_columns(matched: MatchedSources) -> tuple[MatchedSources, list[t
         else:
             usable.append(j)
     if not usable:
-        raise InputError(f"no column is left: {'; '.join(f'{shown(name)}, {why}' for name, why in left_out[:5])}")
+        raise InputError(
+            f"no column is left to compare: {'; '.join(f'{shown(name)}, {why}' for name, why in left_out[:5])}"
+        )
     return matched.only(usable), left_out
 
 
