@@ -46,7 +46,7 @@ def both_counts(cell, run):
     return found.pvalue, float((found.null_distribution >= found.statistic * (1 - 1e-9)).mean())
 
 
-@pytest.mark.filterwarnings("ignore:no p-value below 0.1 can come:densdiff.DensDiffWarning")
+@pytest.mark.filterwarnings("ignore:with 9 relabellings, no p-value can be below 0.1:densdiff.DensDiffWarning")
 def test_a_pvalue_that_forgets_the_data_is_caught():
     """With B = 9 the share k / B is 0 in one run of ten; a p-value of 0.01 or less may come in one of a hundred.
 

@@ -426,7 +426,7 @@ def few_rows_used(monkeypatch):
 def test_many_labelled_rows_are_thinned_aloud():
     X, y, new = _many()
     found = fitted(X, y).estimate(new)
-    assert "200 of 4000 labelled rows were drawn, evenly from the classes, to bound memory" in found.warnings
+    assert "200 of the 4000 labelled rows were used, drawn evenly from the classes, to limit memory" in found.warnings
     assert found.n_x == 4000
     np.testing.assert_allclose(found.priors, [0.9, 0.1], atol=0.03)
     np.testing.assert_array_equal(found.priors, fitted(X, y).predict(new))

@@ -171,7 +171,7 @@ def test_constant_categories_change_nothing_and_names_of_rows_are_left_out():
 def test_mixed_rows_beyond_the_ceiling_are_thinned_too():
     (X, y), (new, _) = mixed(17, 3000, 0.5), mixed(18, 300, 0.2)
     found = fitted(X, y).estimate(new)
-    assert any("200 of 3000 labelled rows were drawn" in note for note in found.warnings)
+    assert any("200 of the 3000 labelled rows were used" in note for note in found.warnings)
     assert found.intervals[1, 0] < 0.2 < found.intervals[1, 1] < 0.5
 
 

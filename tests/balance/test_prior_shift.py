@@ -102,7 +102,7 @@ def test_three_classes_are_taken():
 def test_a_classifier_without_weights_is_refused():
     X, y, new, _ = _shifted()
     with pytest.raises(
-        dd.InputError, match=r"KNeighborsClassifier takes no sample_weight.*; choose a classifier that does"
+        dd.InputError, match=r"KNeighborsClassifier takes no sample_weight.*; choose a classifier that accepts it"
     ):
         dd.PriorShiftClassifier(KNeighborsClassifier()).fit(X, y, new)
     assert dd.PriorShiftClassifier(KNeighborsClassifier()).fit(X, y).score(X, y) > 0.5

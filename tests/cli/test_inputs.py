@@ -98,7 +98,7 @@ def test_row_04_an_empty_column_is_left_out_and_listed(put):
     assert [column["name"] for column in found["columns"]] == ["b"]
     assert found["left_out"] == [["a", "all values are missing in B"]]
     assert refusal("compare", "A.csv", b, "--columns", "a") == (
-        "no column is left: 'a', all values are missing in B.csv"
+        "no column is left to compare: 'a', all values are missing in B.csv"
     )
 
 

@@ -689,7 +689,7 @@ def test_two_rows_against_two(columns):
     assert not found.differ
     assert found.test.null == "all partitions"
     assert found.test.pvalue >= 1 / 6
-    assert any("no p-value below 0.167 can come of 5 relabellings" in note for note in found.warnings)
+    assert any("with 5 relabellings, no p-value can be below 0.167" in note for note in found.warnings)
     assert_plain(found.to_dict())
 
 

@@ -210,7 +210,7 @@ def test_row_04_a_column_without_values_is_left_out(form, made):
     b, of_b = made(form, {"gone": empty, "x": numbers(2)}, "B")
     assert compared(a, b).left_out == [("gone", f"all values are missing in {of_a} and {of_b}")]
     a, of_a = made(form, {"gone": empty})
-    message = f"no column is left: 'gone', all values are missing in {of_a}"
+    message = f"no column is left to compare: 'gone', all values are missing in {of_a}"
     assert refusal(a, {"gone": numbers(1)}) == message
 
 

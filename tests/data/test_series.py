@@ -240,7 +240,7 @@ def test_repeated_times_are_warned_of_with_the_first_row():
     assert any("row 40" in note for note in found.notes)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 29 more times"):
         check_series(ROWS, ORDER // 2)
-    with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and once more"):
+    with pytest.warns(DensDiffWarning, match=r"time repeats at row 1 \(0\) and 1 more time"):
         check_series(ROWS, np.maximum(ORDER, 2) - 2)
     with pytest.warns(DensDiffWarning, match=r"time repeats at row 40 \(2024-01-01 00:00:39\+01:00\);"):
         check_series(ROWS, IN_ZONE[np.where(ORDER == 40, 39, ORDER)])

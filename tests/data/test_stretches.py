@@ -123,7 +123,7 @@ def test_shares_of_many_rows_are_of_a_draw_and_say_so(balance, monkeypatch):
     monkeypatch.setattr(class_balance, "_MOST_NEW", 150)
     found = model.estimate(Blocks(new, [100]))
     assert found.n_y == 150
-    assert "shares are those of 150 of 400 new rows, drawn at random" in found.warnings
+    assert "shares are estimated from 150 of the 400 new rows, drawn at random" in found.warnings
 
 
 def test_a_missing_value_among_rows_that_are_not_drawn_is_refused(balance, monkeypatch):

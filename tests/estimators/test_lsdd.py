@@ -442,7 +442,7 @@ def test_absurd_parameters_are_refused(draw, parameters):
 
 
 def test_few_rows_are_told(draw):
-    assert "12 rows in a sample are few" in dd.l2_distance(*draw(0, 12, 50, 1), random_state=0).warnings[-1]
+    assert "a sample has only 12 rows" in dd.l2_distance(*draw(0, 12, 50, 1), random_state=0).warnings[-1]
 
 
 def test_an_explicit_grid_that_fails_is_refused_on_a_refit_too(draw):

@@ -102,7 +102,7 @@ def test_what_needs_all_rows_in_memory_is_refused(rows):
     assert (
         refused(dd.LSDD(solver="pairs").fit, x, y) == "solver='pairs' needs all rows in memory; use 'auto' or 'centers'"
     )
-    rest = "needs all rows in memory; leave it out, or test a random part of the rows"
+    rest = "needs all rows in memory; leave it out, or test a random sample of the rows"
     assert refused(dd.two_sample_test, x, y, tuning="refit") == f"tuning='refit' {rest}"
     assert refused(dd.two_sample_test, x, y, blocks=np.zeros(110)) == f"blocks= {rest}"
     assert refused(dd.two_sample_test, x, y, model=dd.LSDD(solver="pairs")) == f"solver='pairs' {rest}"
@@ -110,7 +110,10 @@ def test_what_needs_all_rows_in_memory_is_refused(rows):
     assert refused(dd.two_sample_test, *wide, null="permutation").startswith("null='permutation' needs all rows in mem")
     for model in (dd.KDEDifference(), dd.KLIEP()):
         name = type(model).__name__
-        assert refused(dd.two_sample_test, x, y, model=model) == f"{name} needs all rows in memory; test with LSDD"
+        assert (
+            refused(dd.two_sample_test, x, y, model=model)
+            == f"{name} needs all rows in memory; use LSDD, or test a random sample of the rows"
+        )
 
 
 def test_blocks_that_are_no_table_or_have_other_columns_are_refused(rows):

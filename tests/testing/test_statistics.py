@@ -126,7 +126,7 @@ def test_only_cells_have_a_more_exact_value_of_the_data(name):
         assert exact is None
         return
     assert isinstance(exact, ExactStatistic)
-    assert exact.note == "relabelled rows were counted in cells; 37 relabellings of rows would take long"
+    assert exact.note == "rows were relabelled by cell, because 37 relabellings of single rows would take too long"
     of_rows = kernel_statistics()
     expected = of_rows.table(IS_X[None])[0, 0] * np.exp(-of_rows.log_scales[0])
     assert exact.value == pytest.approx(expected, rel=1e-4)  # the grid of two columns is right to that
@@ -269,5 +269,5 @@ def test_a_test_asks_a_statistic_of_any_kind_through_its_answers_alone(monkeypat
     assert result.statistic == pytest.approx(differences[0] / deviation**3, rel=1e-9)
     assert result.pvalue == np.mean(np.array(differences) >= differences[0] * (1 - 1e-9))
     assert (result.sigma, result.lam, result.solver) == (pytest.approx(0.25), 0.5, "means")
-    with pytest.raises(dd.InputError, match="null='asymptotic' is not known for means with 'one mean' tuning"):
+    with pytest.raises(dd.InputError, match="null='asymptotic' is not available for means with 'one mean' tuning"):
         two_sample.pair_test(model, pair, 200, null="asymptotic")

@@ -117,5 +117,5 @@ def test_blocks_keep_a_difference_between_groups_out():
     sites = np.concatenate([table["letter"] for table in (X, Y)])
     assert asked(X, Y).pvalue == 0.01
     assert asked(X, Y, blocks=sites).pvalue > 0.05
-    with pytest.raises(dd.InputError, match="null='asymptotic' is not known for blocks"):
+    with pytest.raises(dd.InputError, match="null='asymptotic' is not available for blocks"):
         asked(X, Y, blocks=sites, null="asymptotic")

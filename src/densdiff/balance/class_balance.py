@@ -154,7 +154,7 @@ class ClassBalance(BaseEstimator):
         heaviest = np.array([data.weights[data.codes == code].max() for code in range(len(totals))])
         if (alone := heaviest >= (1 - 1e-12) * totals).any():
             label = messages.shown(data.classes[alone.argmax()])
-            text = f"class {label} has all but 1e-12 of its sample_weight in one row; even them out"
+            text = f"class {label} has nearly all of its sample_weight (all but 1e-12) in one row; make the weights more even"
             raise InputError(text, argument="sample_weight")
         own = None if self.model is None else self.model.random_state
         self.seed_ = parameters.seed(self.random_state if own is None else own)
@@ -185,7 +185,7 @@ class ClassBalance(BaseEstimator):
         notes += [note for note in estimate.notes if note not in notes]
         errors = intervals = None
         if estimate.moments is None:
-            notes.append("differences of density estimates come without standard errors and intervals")
+            notes.append("KDEDifference gives no standard errors and no intervals")
         else:
             moments = estimate.moments()
             alike = _alike_pairs(moments)
@@ -233,7 +233,7 @@ class ClassBalance(BaseEstimator):
         table, extra, count = draw_table(source, name, self.seed_, _MOST_NEW, self.feature_names_)
         warn_of_extra_columns(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):
-            notes.append(f"shares are those of {_MOST_NEW} of {count} new rows, drawn at random")
+            notes.append(f"shares are estimated from {_MOST_NEW} of the {count} new rows, drawn at random")
         new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)
         omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
         shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
@@ -271,7 +271,7 @@ def _thin(data: LabelledRows, seed: int) -> LabelledRows:
     for code in range(len(data.classes)):
         own = np.flatnonzero(data.codes == code)
         is_drawn[random.choice(own, min(len(own), max(fair, 2)), replace=False)] = True
-    note = f"{is_drawn.sum()} of {n} labelled rows were drawn, evenly from the classes, to bound memory"
+    note = f"{is_drawn.sum()} of the {n} labelled rows were used, drawn evenly from the classes, to limit memory"
     rows, codes, weights = data.rows[is_drawn], data.codes[is_drawn], data.weights[is_drawn]
     return replace(data, rows=rows, codes=codes, weights=weights, notes=(*data.notes, note))
 

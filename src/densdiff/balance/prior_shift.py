@@ -116,5 +116,5 @@ def _weight_name(estimator: Any) -> str:
         steps.append(step)
     if not has_fit_parameter(last, "sample_weight"):
         lacks = f"{type(last).__name__} takes no sample_weight, so it cannot be reweighted"
-        raise InputError(f"{lacks}; choose a classifier that does", argument="estimator")
+        raise InputError(f"{lacks}; choose a classifier that accepts it", argument="estimator")
     return "__".join([*steps, "sample_weight"])

@@ -117,7 +117,7 @@ class KDEDifference(BaseEstimator):
         value, log_factor = max(0.0, pp + qq - 2 * pq), top - data.scaling.log_volume
         notes = list(data.notes)
         if saturates(value, log_factor):
-            notes.append("the squared distance is out of the range of doubles; read log_squared or normalized")
+            notes.append("the squared distance is outside the range of float64; read log_squared or normalized instead")
             messages.warn(notes[-1])
         squared = float(from_log(value, log_factor))
         return DistanceResult(

@@ -99,7 +99,7 @@ class KLIEP(BaseEstimator):
         notes = list(data.notes)
         if gap > _GAP_WORTH_A_WARNING:
             messages.warn(
-                f"the log-likelihood may be {gap:.2g} below its maximum: the iterations did not converge", notes
+                f"the iterations did not converge: the log-likelihood may be {gap:.2g} below its maximum", notes
             )
         # nothing is stored before everything has succeeded: a refused refit leaves the model as it was
         unit = data.scaling.sigma_unit

@@ -142,11 +142,11 @@ class LSDD(BaseEstimator):
         parameters.choice(self.solver, "solver", _SOLVERS)
         if self.solver == "auto" and self.centers is None and lams is not None:
             raise InputError(
-                "lam means something different to each solver; with a numeric lam choose one, such as solver='centers'",
+                "lam means something different to each solver; with a numeric lam, name one, such as solver='centers'",
                 argument="solver",
             )
         if self.centers is not None and self.solver not in ("auto", "centers"):
-            text = f"centers were given, but solver={self.solver!r} has none; use solver='centers'"
+            text = f"centers were given, but solver={self.solver!r} uses none; use solver='centers'"
             raise InputError(text, argument="solver")
         return Settings(sigmas, lams, self.solver, self.n_centers, self.centers, self.standardize)
 
@@ -264,7 +264,7 @@ class LSDD(BaseEstimator):
     def _notes(self, fit: Fit) -> list[str]:
         notes = [*fit.data.notes, *fit.solver.notes, *_solver_notes(fit)]
         if (fewest := min(fit.data.sizes)) < _FEW_ROWS:
-            notes.append(f"{fewest} rows in a sample are few: a distance as large as this may be chance alone")
+            notes.append(f"a sample has only {fewest} rows: a distance of this size may be chance alone")
         return notes
 
 
@@ -276,7 +276,7 @@ def _solver_notes(fit: Fit) -> list[str]:
     rows, d = sum(fit.data.sizes), fit.data.x.rows.shape[1]
     return [
         f"{rows} rows in {d} columns are too many for pairs, so {len(centers)} centers were used; "
-        f"solver='pairs' on a random {PAIRS_ROWS} of the rows may come closer"
+        f"solver='pairs' on {PAIRS_ROWS} rows drawn at random may be more accurate"
     ]
 
 

@@ -54,7 +54,7 @@ def saturation_note(distance: FitDistance) -> str | None:
     if not saturates(distance.value, distance.log_factor):
         return None
     return (
-        f"the squared distance is out of the range of doubles (its logarithm is {distance.log_squared:.6g}): squared "
+        f"the squared distance is outside the range of float64 (its logarithm is {distance.log_squared:.6g}): squared "
         "saturates, read log_squared or normalized"
     )
 

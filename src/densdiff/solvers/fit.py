@@ -56,8 +56,8 @@ class Settings:
             text = f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'"
             raise InputError(text, argument="solver")
         if self.solver == "spectral" and d > MOST_COLUMNS:
-            text = f"solver='spectral' takes up to {MOST_COLUMNS} columns that vary, here are {d}"
-            raise InputError(f"{text}; use solver='pairs' or 'auto'", argument="solver")
+            text = f"solver='spectral' takes at most {MOST_COLUMNS} columns that vary; got {d}"
+            raise InputError(f"{text}: use solver='pairs' or 'auto'", argument="solver")
 
 
 @dataclass(frozen=True)

@@ -151,8 +151,8 @@ class Prepared:
             inner = np.unique(grid / self.scaling.sigma_unit)[::-1].copy()
         if not (_SIGMA_RANGE[0] <= inner[-1] and inner[0] <= _SIGMA_RANGE[1]):
             raise InputError(
-                f"sigma runs from {grid.min():g} to {grid.max():g}, out of all proportion to the data; "
-                "leave it at 'cv' to see what suits them",
+                f"sigma runs from {grid.min():g} to {grid.max():g}, far from the scale of the data; "
+                "use 'cv' to choose it from the data",
                 argument="sigma",
             )
         return inner
@@ -188,7 +188,7 @@ def prepare(pair: Pair, *, standardize: bool, folds: int, random_state: object) 
     smaller = min(len(pair.x), len(pair.y))
     notes = list(pair.notes)
     if smaller < folds:
-        notes.append(f"folds reduced from {folds} to {smaller}: the smaller sample has {smaller} rows to deal out")
+        notes.append(f"folds reduced from {folds} to {smaller}: the smaller sample has only {smaller} rows")
         messages.warn(notes[-1])
         folds = smaller
     return Prepared(

@@ -42,7 +42,7 @@ class SpectralSolver(FilterKernel):
         self.notes: tuple[str, ...] = ()
         if self.n_outside:
             rows = len(x.rows) + len(y.rows)
-            self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and count as isolated",)
+            self.notes = (f"{self.n_outside} of {rows} rows lie too far out for the grid and are treated as isolated",)
 
     def _grouped(self) -> tuple[tuple[WeightedSample, GroupPattern], tuple[WeightedSample, GroupPattern]]:
         return (self.x, self.folds.groups_x), (self.y, self.folds.groups_y)
@@ -55,8 +55,8 @@ class SpectralSolver(FilterKernel):
         outside, rows = sum(count for _, count in counted), len(self.x.rows) + len(self.y.rows)
         if outside > _MOST_OUTSIDE * rows:
             raise NumericalError(
-                f"the data reach too far for a grid as fine as the smallest sigma asks: {outside} of {rows} rows lie "
-                "outside; use solver='pairs' or larger sigmas"
+                f"the range of the data is too wide for a grid as fine as the smallest sigma needs: {outside} of {rows} "
+                "rows lie outside; use solver='pairs' or larger sigmas"
             )
         grid = grids.finest_grid(np.concatenate([counts for counts, _ in counted]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)

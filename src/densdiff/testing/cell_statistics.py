@@ -61,7 +61,7 @@ class CellStatistics(BaseStatistics):
         sigma, lam = self.models[index]
         solver = SpectralSolver(self.data.x, self.data.y, self.data.folds, np.array([sigma]), np.array([lam]))
         form = solver.forms(DIFFERENCE, [(0, 0)])[0]
-        note = f"relabelled rows were counted in cells; {draws} relabellings of rows would take long"
+        note = f"rows were relabelled by cell, because {draws} relabellings of single rows would take too long"
         return ExactStatistic(form.plain + form.lam_term, note)
 
 

@@ -157,7 +157,7 @@ class SummedStatistics(BaseStatistics):
         """Refused: sums over rows cannot be relabelled."""
         raise InputError(
             "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
-            "test a random part of the rows",
+            "test a random sample of the rows",
             argument="null",
         )
 

@@ -36,7 +36,10 @@ def check_samples(estimator: Testable, X: Any, Y: Any) -> Pair:
     """The two samples in the form that the estimator's statistics need: by default numbers, all rows in memory."""
     pair = check_pair(X, Y, categories=False)
     if not all_at_once(pair.x, pair.y):
-        raise InputError(f"{type(estimator).__name__} needs all rows in memory; test with LSDD", argument="model")
+        raise InputError(
+            f"{type(estimator).__name__} needs all rows in memory; use LSDD, or test a random sample of the rows",
+            argument="model",
+        )
     return pair
 
 

@@ -79,7 +79,7 @@ def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: G
     if _is_refitted(options, grids):
         if len(rows) > _REFIT_ROWS:
             raise InputError(
-                f"tuning='refit' of {len(rows)} rows needs their pair distances in memory, at most {_REFIT_ROWS} rows; "
+                f"tuning='refit' keeps all pair distances in memory and takes at most {_REFIT_ROWS} rows; got {len(rows)}: "
                 "use tuning='aggregate' or solver='centers'",
                 argument="tuning",
             )
@@ -114,7 +114,7 @@ def _plan_streamed(estimator: LSDD, data: Prepared, options: PlanOptions) -> Pla
     """Rows that are not in memory: cells of one or two columns, relabelled exactly, or centers and their limit."""
     if options.tuning == "refit" or options.by_rows or estimator.solver == "pairs":
         what = "tuning='refit'" if options.tuning == "refit" else "blocks=" if options.by_rows else "solver='pairs'"
-        raise InputError(f"{what} needs all rows in memory; leave it out, or test a random part of the rows")
+        raise InputError(f"{what} needs all rows in memory; leave it out, or test a random sample of the rows")
     grids = given_grids(estimator, data)
     has_few_columns = data.x.rows.shape[1] <= 2 and not len(data.levels)
     in_cells = has_few_columns and estimator.solver != "centers" and estimator.centers is None

@@ -49,5 +49,5 @@ class PlannedTest:
         return replace(
             self,
             statistics=StatisticsWithLowOrder(self.statistics, low_order),
-            tuning=f"{self.tuning}, single columns and pairs of columns beside them",
+            tuning=f"{self.tuning}, with single columns and pairs of columns",
         )

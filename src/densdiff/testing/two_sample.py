@@ -56,7 +56,7 @@ class TwoSampleResult(Receipt):
         draws = {
             "permutation": f"{self.n_permutations} random relabellings",
             "all partitions": f"all {self.n_permutations + 1} partitions",
-        }.get(self.null, "limit for large samples")
+        }.get(self.null, "large-sample limit")
         lines = [
             f"Two-sample test of {self.n_x} and {self.n_y} rows",
             f"  p-value     {self.pvalue:.4g}  ({draws})",
@@ -132,7 +132,7 @@ def pair_test(
     """The test of samples that were checked before; ``low_order`` adds statistics of single columns and pairs."""
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
-        text = "every row occurs several times, which blocks cannot tell apart; remove the copies first"
+        text = "every row occurs several times, and blocks need each row once; remove the copies first"
         raise InputError(text, argument="blocks")
     by_rows = groups is not None or (low_order and data.all_at_once and data.x.rows.shape[1] > 1)
     test = plan_test(estimator, data, PlanOptions(tuning, n_permutations, by_rows))
@@ -158,7 +158,7 @@ def _limits_if_due(
     limits = None if groups is not None else test.statistics.limits(data.seed, factor)
     if null == "asymptotic" and limits is None:
         why = "blocks" if groups is not None else f"{test.solver} with {test.tuning.split(':')[0]!r} tuning"
-        raise InputError(f"null='asymptotic' is not known for {why}; use null='permutation'", argument="null")
+        raise InputError(f"null='asymptotic' is not available for {why}; use null='permutation'", argument="null")
     return limits
 
 
@@ -200,7 +200,7 @@ def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleRe
     notes = list(data.notes)
     smallest = 1.0 / len(values)
     if outcome.null != "asymptotic" and smallest > _ALPHA:
-        notes.append(f"no p-value below {smallest:.3g} can come of {len(values) - 1} relabellings")
+        notes.append(f"with {len(values) - 1} relabellings, no p-value can be below {smallest:.3g}")
         messages.warn(notes[-1])
     log_factor = statistics.log_factor(outcome.model_index, data.scaling.log_volume)
     factors, logs = _factored(values, log_factor, statistics.in_logs)
@@ -210,7 +210,7 @@ def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleRe
         statistic = from_log(exact.value, log_factor)
         notes.append(exact.note)
     if np.isfinite(values[0]) and saturates(float(factors[0]), float(logs[0])):
-        notes.append("the statistic is out of the range of doubles and saturates; the p-value is not affected")
+        notes.append("the statistic is outside the range of float64 and saturates; the p-value is not affected")
     sigma, lam = statistics.reported_model(outcome.model_index, data.scaling.sigma_unit)
     return TwoSampleResult(
         statistic=float(statistic),
