@@ -98,9 +98,9 @@ def test_a_series_that_gives_fewer_rows_the_second_time_is_refused():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"n_changes": 2, "window": 60}, "n_changes is for series that fit in memory"),
-        ({"time": np.arange(5000), "window": 60}, "time as an array is for series that fit"),
-        ({"window": 900}, "windows of 900 samples are too long for stretches of 1966"),
+        ({"n_changes": 2, "window": 60}, "n_changes needs a series that fits in memory, but only"),
+        ({"time": np.arange(5000), "window": 60}, "time as an array needs a series that fits"),
+        ({"window": 900}, "windows of 900 samples are too long where 1966 samples fit in memory"),
     ],
 )
 def test_what_stretches_cannot_do_is_refused(series, options, words):

@@ -443,7 +443,7 @@ def test_a_result_reads_as_a_few_lines():
     assert text.startswith("1 change in 300 samples\n")
     assert f"at {change}  ({found.times[change]})" in text
     assert f"p {found.pvalues[0]:.3g}" in text
-    assert f"correlation of samples at most {found.dependence:.3g}" in text
+    assert f"correlation of neighbouring samples at most {found.dependence:.3g}" in text
     assert str(detect_changes(noise(0, 300), random_state=0)).startswith("No changes in 300 samples\n")
 
 

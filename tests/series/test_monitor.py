@@ -189,7 +189,7 @@ def test_every_question_refuses_a_wrong_model_in_the_same_words(model):
 
 @pytest.mark.parametrize("sigma", [1e-200, 1e200])
 def test_a_sigma_out_of_all_proportion_is_refused(sigma):
-    with pytest.raises(InputError, match=re.escape(f"sigma must fit the data; got {sigma:g}")):
+    with pytest.raises(InputError, match=re.escape(f"sigma is {sigma:g}, far from the scale of the data")):
         made(model=dd.LSDD(sigma=sigma, solver="centers"))
 
 
@@ -203,9 +203,9 @@ def test_a_large_sigma_is_refused_or_still_sees_a_large_shift(sigma):
 
 
 BAD_REFERENCES = {
-    "constant": (np.tile([1.0, 0.1], (60, 1)), "reference holds one and the same row again and again"),
-    "too short": (REFERENCE[:9], "reference has 9 rows; at least two windows of 5 are needed"),
-    "no rows": (REFERENCE[:0], "reference has 0 rows; at least two windows of 5 are needed"),
+    "constant": (np.tile([1.0, 0.1], (60, 1)), "all rows of reference are the same, so no change can be measured"),
+    "too short": (REFERENCE[:9], "reference has 9 rows; at least 10 are needed, two windows of 5"),
+    "no rows": (REFERENCE[:0], "reference has 0 rows; at least 10 are needed, two windows of 5"),
     "missing value": (
         np.where(np.isin(REFERENCE, REFERENCE[5]), np.nan, REFERENCE),
         "column 'x0' of reference: 1 missing value, at row 5",
@@ -243,7 +243,7 @@ def test_a_refused_new_reference_changes_nothing(reference, message, framed, sta
 
 def test_a_reference_below_forty_windows_is_a_warning_and_a_note():
     assert made(REFERENCE[: 40 * W]).warnings_ == ()
-    text = "reference has 199 rows, less than 40 windows of 5: the run length may differ much from 30"
+    text = "reference has 199 rows, fewer than 40 windows of 5: the run length may be far from 30"
     with pytest.warns(DensDiffWarning, match=text):
         monitor = made(REFERENCE[: 40 * W - 1])
     assert monitor.warnings_ == (text,)
@@ -251,7 +251,7 @@ def test_a_reference_below_forty_windows_is_a_warning_and_a_note():
 
 
 def test_two_windows_are_enough_of_a_reference():
-    with pytest.warns(DensDiffWarning, match="less than 40 windows"):
+    with pytest.warns(DensDiffWarning, match="fewer than 40 windows"):
         monitor = made(REFERENCE[: 2 * W])
     assert monitor.update_many(ROWS)[-1].score > 0
 
@@ -261,7 +261,7 @@ def test_an_extrapolated_threshold_is_noted(monkeypatch):
     monkeypatch.setattr(sliding_window, "MOST_STEPS", 60 * sliding_window.STREAMS * sliding_window.REACH)
     monitor = made(run_length=300)
     assert simulated.warnings_ == ()
-    assert monitor.warnings_ == ("the threshold for a run length of 300 continues those of shorter ones",)
+    assert monitor.warnings_ == ("the threshold for a run length of 300 is extrapolated from those for shorter ones",)
     assert monitor.threshold_ == pytest.approx(simulated.threshold_, rel=0.1)  # bounded features bend the line
 
 
@@ -319,7 +319,7 @@ def test_an_offset_of_the_columns_does_not_matter():
 
 @pytest.mark.hostile(5)
 def test_a_constant_column_of_the_reference_takes_no_part():
-    text = "constant in the reference, so what it does in the stream is not seen: 'x1'"
+    text = "columns that are constant in the reference are ignored in the stream: 'x1'"
     with pytest.warns(DensDiffWarning, match=text):
         monitor = made(np.insert(REFERENCE, 1, 7.0, axis=1))
     assert monitor.warnings_ == (text,)

@@ -103,9 +103,8 @@ def test_columns_that_the_reference_lacks_are_left_out_with_a_warning(library, f
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_missing_column_is_named(library, framed):
     rows = LIBRARIES[library]({"a": ROWS[:, 0]})
-    with pytest.raises(
-        InputError, match="X lacks columns that the model was fitted on: 'b'; add or rename them; row 0 would be row 0"
-    ):
+    lacking = "X lacks columns that the model was fitted on: 'b'; add or rename them"
+    with pytest.raises(InputError, match=f"{lacking}; no row was taken; row 0 would be row 0"):
         framed.update_many(rows)
     with pytest.raises(InputError, match=r"row 0 of the stream was refused and changed nothing: .*'b'"):
         framed.update(rows[:1])
@@ -193,7 +192,7 @@ BAD_ROWS = {
     "lazy frame": (pl.LazyFrame({"a": [1.0], "b": [1.0]}), "x is lazy (LazyFrame); collect it first"),
     "ragged list": ([1.0, [2.0, 3.0]], "changed nothing: "),
     "nested value": ({"a": [1, 2], "b": 1.0}, "changed nothing: "),
-    "masked value": (np.ma.array([1.0, 2.0], mask=[True, False]), "a masked value is missing"),
+    "masked value": (np.ma.array([1.0, 2.0], mask=[True, False]), "x has a masked value, which counts as missing"),
     "column for a row": (np.ones((2, 1)), "x has shape (2, 1), but 2 columns are needed"),
     "label twice": (pd.Series([1.0, 2.0, 3.0], index=["a", "b", "a"]), "x has more than one column named 'a'"),
 }
@@ -308,7 +307,7 @@ def test_of_many_rows_with_a_bad_one_none_is_taken(rows, message, framed, state)
     before = state(framed)
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         framed.update_many(rows)
-    assert str(caught.value).endswith("; row 0 would be row 13 of the stream, which is as it was")
+    assert str(caught.value).endswith("; no row was taken; row 0 would be row 13 of the stream")
     assert state(framed) == before
     assert framed.update_many(ROWS[13:]) == STEPS[13:]
 

@@ -154,7 +154,7 @@ class ClassBalance(BaseEstimator):
         heaviest = np.array([data.weights[data.codes == code].max() for code in range(len(totals))])
         if (alone := heaviest >= (1 - 1e-12) * totals).any():
             label = messages.shown(data.classes[alone.argmax()])
-            text = f"class {label} has nearly all of its sample_weight (all but 1e-12) in one row; make the weights more even"
+            text = f"class {label} has all but 1e-12 of its sample_weight in one row; make the weights more even"
             raise InputError(text, argument="sample_weight")
         own = None if self.model is None else self.model.random_state
         self.seed_ = parameters.seed(self.random_state if own is None else own)

@@ -106,9 +106,9 @@ class ChangesResult(Receipt):
         for change, p in zip(self.changes, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
             lines.append(f"  at {change}{at}  p {p:.3g}")
-        scales = "" if np.isnan(self.threshold) else " and its doubles"
+        scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
-        lines.append(f"  null        no change, correlation of samples at most {self.dependence:.3g}")
+        lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")
         return "\n".join(lines + self._receipt_lines())
 
 
@@ -142,7 +142,7 @@ def detect_changes(
     n_changes : int, optional
         How many changes to report, whatever their p-values; by default those that ``alpha`` allows.
     alpha : float
-        Bound on the probability of any report if nothing changes.
+        Bound on the probability of reporting a change if there is none.
     model : LSDD, KDEDifference or KLIEP, optional
         Whose distance is the score; its sigma and lam are taken where they are numbers. With ``tuning="window"`` and
         with the other two changes are peaks of that score at one scale.
@@ -195,10 +195,10 @@ class _Settings:
         if chosen is not None and 2 * chosen + plan.lag > length:
             sides = f"{messages.argument('window', self.window)} takes {chosen} samples on each side"
             few = f"{messages.name_of('series')} has only {length} in all"
-            raise InputError(f"{sides}, but {few}", argument="window")
+            raise InputError(f"{sides}, but {few}; use a smaller window", argument="window")
         search = _Search(data, plan, self.model, self.tuning, self.n_changes)
         if plan.lag < self.lag:
-            cut = f"lag cut from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
+            cut = f"lag reduced from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
             search.notes.append(cut)
         return search.result()
 
@@ -218,13 +218,14 @@ def _detect(source: Source, settings: _Settings) -> ChangesResult:
         return settings.search(next(stretches(source, name, max(total, 1), 0))[1])
     if settings.n_changes is not None or not (settings.time is None or isinstance(settings.time, str)):
         what, which = ("n_changes",) * 2 if settings.n_changes is not None else ("time as an array", "time")
-        fit = f"series that fit in memory, here {most} of {total} samples"
-        raise InputError(f"{what} is for {fit}; leave it out", argument=which)
+        fit = f"a series that fits in memory, but only {most} of {total} samples do"
+        raise InputError(f"{what} needs {fit}; leave it out", argument=which)
     head = check_series(next(stretches(source, name, most, 0))[1], settings.time)
     window = check_window(settings.window, head.step) or _auto_window(head.rows, total)
     if (overlap := 8 * window + settings.lag) > most // 2:
-        cure = f"take a window of at most {most // 20}, or raise {messages.memory_limit('...')}"
-        raise InputError(f"windows of {window} samples are too long for stretches of {most}; {cure}", argument="window")
+        cure = f"use a window of at most {most // 20}, or raise the limit with {messages.memory_limit('...')}"
+        what = f"windows of {window} samples are too long where {most} samples fit in memory"
+        raise InputError(f"{what}; {cure}", argument="window")
     count = -(-(total - overlap) // (most - overlap))
     stretch_settings = replace(settings, window=window, alpha=settings.alpha / count)
     results = [(start, stretch_settings.search(stretch)) for start, stretch in stretches(source, name, most, overlap)]
@@ -243,7 +244,7 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         own_changes = result.changes[is_own] + start, np.minimum(1.0, count * result.pvalues[is_own])
         pieces.append((*own_changes, result.scores[low:high], result.series[low:high].astype(np.float32), clock))
         notes += result.warnings
-    notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; the threshold is the highest")
+    notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; threshold is their highest")
     changes, pvalues, scores, series, times = zip(*pieces, strict=True)
     return replace(
         results[0][1],
@@ -297,7 +298,9 @@ class _Search:
             is_significant = pvalues <= plan.alpha
             if len(lines) and not is_significant.any() and len(is_significant):
                 which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
-                self.notes.append(f"the level of {which} follows a straight line, and nothing changes beyond it")
+                self.notes.append(
+                    f"the level of {which} follows a straight line, and nothing changes besides that trend"
+                )
             changes, pvalues = changes[is_significant], pvalues[is_significant]
         return self._result(changes, pvalues, scores, threshold, scan)
 

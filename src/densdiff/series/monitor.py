@@ -124,7 +124,7 @@ class ChangeMonitor:
         usual = LSDD(solver="centers", n_centers=CENTERS)
         chosen: LSDD = parameters.estimator(usual if model is None else model, (LSDD,))
         if chosen.centers is not None:
-            text = "model must not have centers of its own: a monitor takes rows of its reference"
+            text = "model must not have centers of its own: a monitor draws them from its reference"
             raise InputError(text, argument="model")
         self._settings = settings_of(chosen)
         self.seed_ = parameters.seed(random_state if chosen.random_state is None else chosen.random_state)
@@ -135,24 +135,26 @@ class ChangeMonitor:
         name = messages.name_of("reference")
         rows, names, notes = check_sample(reference, name)
         if len(rows) < 2 * self.window:
-            need = f"at least two windows of {self.window} are needed"
+            need = f"at least {2 * self.window} are needed, two windows of {self.window}"
             raise InputError(f"{name} has {len(rows)} rows; {need}", argument="reference")
         varies = rows.max(axis=0) > rows.min(axis=0)  # a difference of the two may overflow
         if not varies.any():
-            text = f"{name} holds one and the same row again and again: no change could be measured"
+            text = f"all rows of {name} are the same, so no change can be measured; pass rows that vary"
             raise InputError(text, argument="reference")
         if len(rows) < _ENOUGH * self.window:
-            few = f"{name} has {len(rows)} rows, less than {_ENOUGH} windows of {self.window}"
-            messages.warn(f"{few}: the run length may differ much from {self.run_length:g}", notes)
+            few = f"{name} has {len(rows)} rows, fewer than {_ENOUGH} windows of {self.window}"
+            messages.warn(f"{few}: the run length may be far from {self.run_length:g}", notes)
         if constant := [column for column, moves in zip(names, varies, strict=True) if not moves]:
-            what = "constant in the reference, so what it does in the stream is not seen"
+            what = "columns that are constant in the reference are ignored in the stream"
             messages.warn(f"{what}: {messages.listed(constant)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
         features = model.features(rows)
         random = np.random.default_rng([self.seed_, 12])
         height, beyond = run_length_threshold(features, self.window, self.run_length, random)
         if beyond:
-            notes.append(f"the threshold for a run length of {self.run_length:g} continues those of shorter ones")
+            notes.append(
+                f"the threshold for a run length of {self.run_length:g} is extrapolated from those for shorter ones"
+            )
         self._model, self._mean = model, features.mean(axis=0)
         self.threshold_, self.n_reference_ = self.window * height, len(rows)
         self.names_, self.warnings_ = names, tuple(notes)
@@ -195,7 +197,7 @@ class ChangeMonitor:
         try:
             rows = check_points(X, self.names_, "X")
         except InputError as error:
-            place = f"row 0 would be row {self.n_seen_} of the stream, which is as it was"
+            place = f"no row was taken; row 0 would be row {self.n_seen_} of the stream"
             raise error.reworded(f"{error.marked}; {place}") from None
         return [step for first in range(0, len(rows), _ROWS) for step in self._push(rows[first : first + _ROWS])]
 
@@ -260,7 +262,9 @@ class ChangeMonitor:
             raise InputError(text, argument="x", column=lacking[0])
         if len(named) < len(x):
             twice = sorted({text for text in map(str, x) if list(map(str, x)).count(text) > 1})
-            raise InputError(f"x has two keys that read {messages.listed(twice)}", argument="x", column=twice[0])
+            raise InputError(
+                f"x has two keys that both read {messages.listed(twice)}; rename one", argument="x", column=twice[0]
+            )
         return [named[name] for name in self.names_]
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -309,7 +313,7 @@ def _is_inexact(value: Any) -> bool:
 
 def _as_row(x: Any) -> npt.NDArray[Any]:
     if np.ma.is_masked(x):
-        raise InputError("a masked value is missing", argument="x")
+        raise InputError("x has a masked value, which counts as missing", argument="x")
     try:
         return np.asarray(x)
     except ValueError:

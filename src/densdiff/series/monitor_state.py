@@ -78,7 +78,7 @@ class MonitorState:
         try:
             with Path(path).open("rb") as file:
                 if file.read(2) != b"PK":
-                    raise InputError("it is no npz file")
+                    raise InputError("it is not an npz file")
                 file.seek(0)
                 with quiet(), np.load(file, allow_pickle=False) as store:
                     _refuse_large(sum(member.file_size for member in store.zip.infolist()))
@@ -87,22 +87,22 @@ class MonitorState:
         except FileNotFoundError:
             raise InputError(f"there is no file {shown}", file=str(path)) from None
         except IsADirectoryError:
-            raise InputError(f"{shown} is no saved monitor: it is a directory", file=str(path)) from None
+            raise InputError(f"{shown} is not a saved monitor: it is a folder", file=str(path)) from None
         except PermissionError:
             raise InputError(f"{shown} cannot be read: permission denied", file=str(path)) from None
         except _TooLarge as error:
-            raise InputError(f"{shown} is no saved monitor: {error.marked}", file=str(path)) from None
+            raise InputError(f"{shown} is not a saved monitor: {error.marked}", file=str(path)) from None
         except Exception as error:  # a damaged file fails in more ways than can be listed
             why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
             why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
             why = messages.escaped(why[:_WORDS])  # some of it is the file's
-            raise InputError(f"{shown} is no saved monitor: {why}", file=str(path)) from None
+            raise InputError(f"{shown} is not a saved monitor: {why}", file=str(path)) from None
 
     @classmethod
     def _from_arrays(cls, arrays: dict[str, Any]) -> "MonitorState":
         header = json.loads(arrays.pop("header").tobytes().decode())
         if not isinstance(header, dict) or header.get("kind") != _KIND:
-            raise InputError("its header is another's")
+            raise InputError("its header is not that of a monitor")
         if header["schema"] != _SCHEMA:
             other = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
             raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
@@ -155,7 +155,7 @@ def settings_of(model: LSDD) -> dict[str, Any]:
 
 def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
     if set(settings) != {"sigma", "lam", "n_centers", "standardize"}:
-        raise InputError(f"its settings are {', '.join(settings)}")
+        raise InputError(f"its settings must be sigma, lam, n_centers and standardize; got {', '.join(settings)}")
     return {name: "cv" if value is None else value for name, value in settings.items()}
 
 
@@ -168,13 +168,13 @@ def _refuse_large(needed: int) -> None:
     allowed = get_config()["working_memory"]  # MiB
     if needed > allowed * 2**20:
         needed = math.ceil(needed / 2**20)
-        cure = f"raise it by {messages.memory_limit(needed)} if the file is yours"
+        cure = f"raise the limit with {messages.memory_limit(needed)} if you trust the file"
         raise _TooLarge(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
 
 
 def _texts(value: Any, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise InputError(f"its {name} are no list of texts")
+        raise InputError(f"its {name} are not a list of strings")
     return tuple(value)
 
 
@@ -186,22 +186,24 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     shapes |= {"centers": (b, d), "turn": (b, p), "reference_mean": (p,)}
     shapes |= {"block": (window, p), "rest": (window + 1, p), "sum": (p,)}
     if odd := set(shapes) ^ set(arrays):
-        raise InputError(f"it lacks, or should not have, {', '.join(sorted(odd))}")
+        raise InputError(f"it has missing or unexpected arrays: {', '.join(sorted(odd))}")
     for name, shape in shapes.items():
         kind = "i" if name in ("keep", "exponent") else "f"
         if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
             what = "whole numbers" if kind == "i" else "finite numbers"
             raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
         if kind == "f" and arrays[name].itemsize != 8:
-            raise InputError(f"its array {name} must hold numbers of 64 bits")  # to compare others may overflow
+            raise InputError(f"its array {name} must hold 64-bit numbers")  # to compare others may overflow
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
-        raise InputError("its columns do not fit its names")
+        raise InputError("its columns do not match its names")
     for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
     for name in ("threshold", "sigma", "turn", "reference_mean", "block", "rest", "sum"):
         if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
-            raise InputError(f"its {name} is out of all proportion")  # all in units of noise; a square would overflow
+            raise InputError(
+                f"its {name} is far outside the possible range"
+            )  # all in units of noise; a square would overflow
     if exponent.max() > _EXPONENT or exponent.min() < -_EXPONENT:  # -2^63 has no absolute value
-        raise InputError("its exponents are none of float64")
+        raise InputError("its exponents are outside the range of float64")

@@ -42,7 +42,8 @@ class StreamModel:
         centers = np.unique(inner[selection.draw_rows(seed, len(inner), model.n_centers)], axis=0)
         sigma, radius = own_sigma(centers, model, scaling.sigma_unit), kernel.radius(inner)
         if not 1e-100 < sigma < _WIDEST * radius:
-            raise InputError(f"sigma must fit the data; got {sigma * scaling.sigma_unit:g}", argument="sigma")
+            text = f"sigma is {sigma * scaling.sigma_unit:g}, far from the scale of the data"
+            raise InputError(f"{text}; use 'cv' to choose it from the data", argument="sigma")
         center_kernel = CenterKernel(centers, radius, sigma)
         lam = own_lam(center_kernel, sigma, model)
         drawn = inner[selection.draw_rows(seed, len(inner), _PART)]

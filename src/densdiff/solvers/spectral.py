@@ -55,8 +55,8 @@ class SpectralSolver(FilterKernel):
         outside, rows = sum(count for _, count in counted), len(self.x.rows) + len(self.y.rows)
         if outside > _MOST_OUTSIDE * rows:
             raise NumericalError(
-                f"the range of the data is too wide for a grid as fine as the smallest sigma needs: {outside} of {rows} "
-                "rows lie outside; use solver='pairs' or larger sigmas"
+                f"the data range too widely for a grid as fine as the smallest sigma needs: {outside} of {rows} rows "
+                "lie outside; use solver='pairs' or larger sigmas"
             )
         grid = grids.finest_grid(np.concatenate([counts for counts, _ in counted]), spacing)
         octaves = np.floor(np.log2(sigmas / sigmas.min()) + 1e-9).astype(int)

@@ -79,8 +79,8 @@ def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: G
     if _is_refitted(options, grids):
         if len(rows) > _REFIT_ROWS:
             raise InputError(
-                f"tuning='refit' keeps all pair distances in memory and takes at most {_REFIT_ROWS} rows; got {len(rows)}: "
-                "use tuning='aggregate' or solver='centers'",
+                f"tuning='refit' keeps all pair distances in memory and takes at most {_REFIT_ROWS} rows; "
+                f"got {len(rows)}: use tuning='aggregate' or solver='centers'",
                 argument="tuning",
             )
         statistics = refitted_pairs(rows, (data.x, data.y), _cross_validation(data, grids))
