@@ -100,7 +100,7 @@ def test_exit_1_only_when_a_difference_was_found_and_asked_for(tables):
     large = ("--min-effect", "0.99", "--permutations", "99", "--seed", "1")
     code, out, _ = run("compare", *tables, "--fail-on-difference", *large)
     assert code == 0
-    assert out.startswith("A and B differ less than asked for (0.99), ")
+    assert out.startswith("A and B differ, but by less than the minimum effect of 0.99, ")
 
 
 def test_the_report_is_written_before_a_difference_is_judged(tables, tmp_path):
@@ -261,7 +261,7 @@ def test_demo_tells_what_was_planted_and_nothing_else(tmp_path, monkeypatch):
     assert re.match(r"age > (59|6\d)\S* and region = north: ", first["regions"])
     assert first["pairs"].startswith("satisfaction and recommendation: ")
     assert "seed 0" in out
-    assert f"planted in B: spend higher by 0.3 deviations; {tables.region}: 4 % -> 15 %; " in out
+    assert f"planted in B: spend higher by 0.3 standard deviations; {tables.region}: 4 % -> 15 %; " in out
     assert [file.name for file in folder.iterdir()] == ["demo-report.html"]
 
 

@@ -369,4 +369,4 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size_of_the_effect(put
     options = ("--seed", 1, "--min-effect", 0.01, "--fail-on-difference")
     code, out, _ = run("compare", "A.npy", "B.npy", *options)
     assert code == 0
-    assert out.startswith("A and B differ less than asked for (0.01), negligible effect: distance ")
+    assert out.startswith("A and B differ, but by less than the minimum effect of 0.01, negligible effect: distance ")

@@ -187,7 +187,9 @@ def test_row_42_many_rows_with_a_tiny_shift_are_negligible_first():
     assert not found.differ
     low, high = found.distance.normalized_interval
     assert 0 <= low <= 1 - np.exp(-(0.04**2) / 4) <= high < 0.01
-    assert found.answer.startswith("A and B differ less than asked for (0.01), negligible effect: distance ")
+    assert found.answer.startswith(
+        "A and B differ, but by less than the minimum effect of 0.01, negligible effect: distance "
+    )
     assert (found.distance.n_x, found.distance.n_y) == (80_000, 100_000)  # one column is looked at as a whole
 
 
@@ -228,7 +230,9 @@ def test_min_effect_asks_for_what_matters():
         assert found.min_effect == least
         assert found.distance.normalized == size
         if not differ:
-            assert found.answer.startswith(f"A and B differ less than asked for ({least:g}), {found.effect} effect: ")
+            assert found.answer.startswith(
+                f"A and B differ, but by less than the minimum effect of {least:g}, {found.effect} effect: "
+            )
 
 
 def test_alpha_decides_what_is_significant(small):
@@ -282,16 +286,16 @@ def test_kinds_and_directions(small):
 @pytest.mark.parametrize(
     ("a", "b", "words"),
     [
-        ([0, 1, 2, 3], [1, 2, 3, 4], "higher in B: mean 1.5 -> 2.5 (+0.82 deviations)"),
-        ([1, 2, 3, 4], [0, 1, 2, 3], "lower in B: mean 2.5 -> 1.5 (-0.82 deviations)"),
-        ([-1, 1, -1, 1], [-3, 3, -3, 3], "wider in B: deviation 1 -> 3"),
-        ([-3, 3, -3, 3], [-1, 1, -1, 1], "narrower in B: deviation 3 -> 1"),
+        ([0, 1, 2, 3], [1, 2, 3, 4], "higher in B: mean 1.5 -> 2.5 (+0.82 standard deviations)"),
+        ([1, 2, 3, 4], [0, 1, 2, 3], "lower in B: mean 2.5 -> 1.5 (-0.82 standard deviations)"),
+        ([-1, 1, -1, 1], [-3, 3, -3, 3], "wider in B: standard deviation 1 -> 3"),
+        ([-3, 3, -3, 3], [-1, 1, -1, 1], "narrower in B: standard deviation 3 -> 1"),
         ([5, 5, 5], [7, 7, 7], "higher in B: mean 5 -> 7"),
         ([5, 5, 5], [4, 5, 3], "lower in B: mean 5 -> 4"),
         (
             [-2, -2, 2, 2],
             [-2.5, 0, 0, 0, 0, 2.5, 2.5, 2.5, -2.5, -2.5],
-            "fewer in B between -2.5 and 2 (60 % of the rows)",
+            "fewer rows in B between -2.5 and 2 (by 60 % of the rows)",
         ),
     ],
 )
@@ -492,10 +496,10 @@ def test_columns_chooses_and_gives_the_answer_of_that_column_alone():
         ({"columns": []}, "columns is empty; name at least 1 column, or leave it out to use all"),
         ({"alpha": 5}, "alpha must lie strictly between 0 and 1; got 5 (did you mean 0.05?)"),
         ({"alpha": 0}, "alpha must lie strictly between 0 and 1; got 0"),
-        ({"min_effect": -0.1}, "min_effect must lie between 0 and 1, as the normalized distance; got -0.1"),
-        ({"min_effect": np.nan}, "min_effect must lie between 0 and 1, as the normalized distance; got nan"),
-        ({"min_effect": "small"}, "min_effect must lie between 0 and 1, as the normalized distance; got 'small'"),
-        ({"min_effect": True}, "min_effect must lie between 0 and 1, as the normalized distance; got True"),
+        ({"min_effect": -0.1}, "min_effect must lie between 0 and 1, like the normalized distance; got -0.1"),
+        ({"min_effect": np.nan}, "min_effect must lie between 0 and 1, like the normalized distance; got nan"),
+        ({"min_effect": "small"}, "min_effect must lie between 0 and 1, like the normalized distance; got 'small'"),
+        ({"min_effect": True}, "min_effect must lie between 0 and 1, like the normalized distance; got True"),
         ({"missing": "dorp"}, "missing must be one of 'error', 'drop', 'level'; got 'dorp' (did you mean 'drop'?)"),
         ({"n_permutations": 0}, "n_permutations must be a whole number, at least 1; got 0"),
         (
@@ -527,7 +531,7 @@ def test_different_missing_rates_are_a_finding():
         assert (second.name, second.share_a, second.share_b, second.differs) == ("city", 0.0, 1 / 80, False)
         assert 0 < first.pvalue_adjusted < 0.001 < second.pvalue_adjusted <= 1
         assert "  missing     x: 25.0 % of A, 0.0 % of B\n" in str(found)
-        assert "city: 0.0 % of A, 1.2 % of B, no difference" in str(found)
+        assert "city: 0.0 % of A, 1.2 % of B, not significant" in str(found)
 
 
 def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():

@@ -54,7 +54,7 @@ def test_a_small_state_that_unpacks_to_a_large_one_is_refused_before(tmp_path):
     with (
         sklearn.config_context(working_memory=targets.MEMORY),
         pytest.raises(
-            InputError, match=r"needs 25 MiB of memory, the limit is 16 MiB; raise it by sklearn\.set_config"
+            InputError, match=r"needs 25 MiB of memory, the limit is 16 MiB; raise the limit with sklearn\.set_config"
         ),
     ):
         ChangeMonitor.load(corpus.FOLDER / "state" / "bomb.npz")

@@ -171,7 +171,7 @@ def test_steps_of_single_updates_and_of_a_part_are_drawn():
         (STEPS[0], "steps must be a list of MonitorStep"),
         (None, "steps must be a list of MonitorStep"),
         ([1.0, 2.0], "steps must be a list of MonitorStep"),
-        (STEPS + STEPS, "row 0 comes after row 59; draw what came before and after a reset apart"),
+        (STEPS + STEPS, "row 0 comes after row 59; draw the steps before and after a reset separately"),
         ([STEPS[3], STEPS[3]], "row 3 comes after row 3"),
     ],
     ids=["list", "tuple", "one step", "None", "numbers", "reset", "twice"],

@@ -281,7 +281,7 @@ def demo(
     _print_result(result, "demo", False, page)
     first, second = tables.pair
     emit(
-        f"planted in B: {tables.shifted} higher by {tables.shift:g} deviations; {tables.region}: "
+        f"planted in B: {tables.shifted} higher by {tables.shift:g} standard deviations; {tables.region}: "
         f"{100 * tables.share_a:g} % -> {100 * tables.share_b:g} %; {first} and {second}: "
         f"correlation 0 -> {tables.correlation:g}"
     )

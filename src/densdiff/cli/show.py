@@ -33,7 +33,7 @@ def comparison(result: Any) -> None:
     ]
     changed = [column.differs for column in result.columns]
     title = f"Columns, p-values adjusted by {result.adjustment}"
-    _table(out, title, ["column", "distance", "95 % interval", "p", "what moved"], columns, changed)
+    _table(out, title, ["column", "distance", "95 % interval", "p", "what changed"], columns, changed)
     regions = [
         [region.rule, *_shares(region), f"{100 * region.interval[0]:+.1f} to {100 * region.interval[1]:+.1f}"]
         for region in result.regions

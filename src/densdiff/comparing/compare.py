@@ -109,7 +109,7 @@ def compare(
 
 def _check_effect(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
-        need = f"{messages.argument('min_effect')} must lie between 0 and 1, as the normalized distance"
+        need = f"{messages.argument('min_effect')} must lie between 0 and 1, like the normalized distance"
         raise InputError(f"{need}; got {messages.describe_value(value)}", argument="min_effect")
     return float(value)
 
@@ -142,7 +142,7 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
     notes = [*distance.warnings, *notes, *joint_notes]
     if 1.0 / (permutations + 1) > alpha:
-        messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; ask for more", notes)
+        messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; use more permutations", notes)
     distinct = _distinct_rows(tables, pair.copies)
     columns, adjustment = compare_columns(distinct, alpha=alpha, permutations=permutations, seed=seed)
     chosen = _paired_columns(tables, columns, notes)
@@ -179,7 +179,7 @@ def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -
     if whole and (most > _JOINT_ROWS or all_at_once(tables.a, tables.b)):
         return tables.pair(), []
     rows_a, rows_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
-    note = [] if whole else [f"{purpose} is of {len(rows_a)} and {len(rows_b)} rows drawn at random"]
+    note = [] if whole else [f"{purpose} uses {len(rows_a)} and {len(rows_b)} rows drawn at random"]
     return tables.some(rows_a, rows_b).pair(), note
 
 
@@ -205,7 +205,7 @@ def _paired_columns(tables: MatchedTables, columns: list[ColumnDifference], note
     places = {name: j for j, name in enumerate(tables.names)}
     chosen = sorted(places[column.name] for column in columns[:_PAIRED])
     if len(chosen) < len(places):
-        notes.append(f"pairs were sought among the {len(chosen)} columns that differ most by themselves")
+        notes.append(f"pairs were searched for only among the {len(chosen)} columns that differ most on their own")
     return chosen
 
 

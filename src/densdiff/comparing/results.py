@@ -21,7 +21,7 @@ class ColumnDifference:
     """One column of two tables.
 
     ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
-    of columns; ``direction`` says what moved, for categories which levels gained and lost.
+    of columns; ``direction`` says what changed: for categories, which levels gained and lost.
     """
 
     name: str
@@ -72,7 +72,7 @@ class PairDifference:
     def __str__(self) -> str:
         names = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
         alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
-        another_way = ", related in another way" if alike else ""
+        another_way = ", but related in a different way" if alike else ""
         return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{another_way}"
 
 
@@ -140,7 +140,8 @@ class Comparison(Receipt):
         if self.differ:
             return f"A and B differ, {self.effect} effect: {size}"
         if self.test.pvalue <= self.alpha:
-            return f"A and B differ less than asked for ({self.min_effect:g}), {self.effect} effect: {size}"
+            small = f"by less than the minimum effect of {self.min_effect:g}, {self.effect} effect"
+            return f"A and B differ, but {small}: {size}"
         changed = [column.name for column in self.columns if column.differs]
         whole = " as a whole" if changed else ""
         more = f"; single columns do: {', '.join(map(messages.quote_name, changed[:5]))}" if changed else ""
@@ -167,13 +168,13 @@ class Comparison(Receipt):
         lines += _block("columns", [head, *map(_column_line, changed)])
         lines += _block("pairs", list(map(str, self.pairs)))
         lines += _block("regions", list(map(str, self.regions)))
-        lines += _block("missing", [f"{rate}{'' if rate.differs else ', no difference'}" for rate in self.missing])
+        lines += _block("missing", [f"{rate}{'' if rate.differs else ', not significant'}" for rate in self.missing])
         lines += _block("left out", [f"{messages.quote_name(name)}: {reason}" for name, reason in self.left_out])
         lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
         return "\n".join(lines + self._receipt_lines())
 
     def _repr_html_(self) -> str:
-        titles = ("column", "distance", "p, adjusted", "what moved")
+        titles = ("column", "distance", "p, adjusted", "what changed")
         header = "".join(f"<th>{title}</th>" for title in titles)
         rows = "".join(
             f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"

@@ -47,9 +47,9 @@ def _describe_moments(means: list[float], gap: float, spreads: list[float], scal
         return of_means
     ratio = float(np.log(spreads[1] / spreads[0]))
     if abs(shift) >= max(_SHIFT, 0.5 * abs(ratio)):
-        return f"{of_means} ({shift:+.2g} deviations)"
+        return f"{of_means} ({shift:+.2g} standard deviations)"
     if abs(ratio) >= _SPREAD:
-        return f"{'wider' if ratio > 0 else 'narrower'} in B: deviation {spreads[0]:.4g} -> {spreads[1]:.4g}"
+        return f"{'wider' if ratio > 0 else 'narrower'} in B: standard deviation {spreads[0]:.4g} -> {spreads[1]:.4g}"
     return ""
 
 
@@ -61,7 +61,7 @@ def _describe_range(a: FloatArray, b: FloatArray) -> str:
     low, high = sorted((int(rise.argmin()), int(rise.argmax())))
     more = "more" if rise[high] > rise[low] else "fewer"
     change = 100 * abs(rise[high] - rise[low])
-    return f"{more} in B between {values[low]:.4g} and {values[high]:.4g} ({change:.2g} % of the rows)"
+    return f"{more} rows in B between {values[low]:.4g} and {values[high]:.4g} (by {change:.2g} % of the rows)"
 
 
 def describe_levels(levels: Sequence[str], a: npt.NDArray[np.integer], b: npt.NDArray[np.integer]) -> str:
@@ -92,5 +92,5 @@ def condition_text(condition: Condition, names: Sequence[str], levels: Sequence[
 
 
 def _set_text(labels: list[str]) -> str:
-    more = f", .. {len(labels)} levels" if len(labels) > 5 else ""
+    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
     return "{" + ", ".join(labels[:5]) + more + "}"

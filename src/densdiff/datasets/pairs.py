@@ -136,7 +136,7 @@ class TwoSamples:
         if self.p.weights.size == 1 and self.q.weights.size == 1:
             return _gaussian_kl(self.p, self.q)
         if self.p.dimension > 1:
-            raise InputError(f"kl of mixtures is known for d = 1 only, here d = {self.p.dimension}")
+            raise InputError(f"the KL divergence of mixtures is available for d = 1 only; got d = {self.p.dimension}")
         return _mixture_kl(self.p, self.q)
 
 

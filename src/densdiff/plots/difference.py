@@ -84,7 +84,9 @@ def plot_difference(
         raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit(X, Y) before plotting")
     d = model.samples_[0].shape[1]
     if d > 2:
-        raise InputError(f"plot_difference draws one or two columns, the model has {d}; fit it on the columns to see")
+        raise InputError(
+            f"plot_difference draws one or two columns, but the model has {d}; fit it on the columns you want to see"
+        )
     parameters.fraction(level, "level")
     rows = None if points is None else _check_rows(points, model.feature_names_)
     ax = new_axes() if ax is None else ax
@@ -120,7 +122,7 @@ def _limits(model: FittedDifference, points: FloatArray, level: float) -> tuple[
 def _check_rows(points: npt.ArrayLike, names: tuple[str, ...]) -> FloatArray:
     rows, d = check_points(points, names), len(names)
     if len(rows) < d + 1:
-        raise InputError(f"points have {len(rows)} rows; need more than {d}", argument="points")
+        raise InputError(f"points has {len(rows)} rows; more than {d} are needed", argument="points")
     if np.linalg.matrix_rank(rows - rows.mean(axis=0)) < d:
         text = "points all lie at one place or on one line; spread them over the range to draw"
         raise InputError(text, argument="points")

@@ -79,7 +79,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     levels = balance.levels_
     numbers = [j for j in range(len(names)) if not levels or levels[j] is None]
     if not numbers or (column is not None and names.index(column) not in numbers):
-        raise InputError("plot_mixture draws a column of numbers; categories have shares and no density")
+        raise InputError("plot_mixture draws a column of numbers; categories have no density")
     new, priors = check_new_rows(X_new, names, [], levels), balance.predict(X_new)
     most_separating = numbers[_most_separating_column(tuple(sample[:, numbers] for sample in balance.samples_))]
     j = most_separating if column is None else names.index(column)

@@ -95,13 +95,13 @@ def _columns(steps: Sequence[Step]) -> tuple[npt.NDArray[np.intp], FloatArray, F
     try:
         rows = [(step.index, step.score, step.threshold, step.alarm) for step in steps]
     except (AttributeError, TypeError):
-        raise InputError("steps must be a list of MonitorStep, as update_many gives it", argument="steps") from None
+        raise InputError("steps must be a list of MonitorStep, as update_many returns it", argument="steps") from None
     if not rows:
         raise InputError("steps is empty: there is nothing to draw yet", argument="steps")
     at, score, threshold, alarm = zip(*rows, strict=True)
     index = np.array(at, dtype=np.intp)
     if (back := np.flatnonzero(np.diff(index) <= 0)).size:
         i = int(back[0])
-        what = f"steps must follow each other, but row {index[i + 1]} comes after row {index[i]}"
-        raise InputError(f"{what}; draw what came before and after a reset apart", argument="steps")
+        what = f"steps must be consecutive, but row {index[i + 1]} comes after row {index[i]}"
+        raise InputError(f"{what}; draw the steps before and after a reset separately", argument="steps")
     return index, np.array(score, dtype=np.float64), np.array(threshold, dtype=np.float64), np.array(alarm, dtype=bool)

@@ -107,7 +107,7 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
         facts=[
             ("samples", f"{result.n_x}, {total} column{'s' * (total > 1)}"),
             ("window", f"{result.window} samples, lag {result.lag}"),
-            ("level", f"alpha {result.alpha:g}: probability of any report if nothing changes"),
+            ("level", f"alpha {result.alpha:g}: probability of reporting a change if there is none"),
             ("null", f"no change, correlation of neighbouring samples at most {result.dependence:.3g}"),
             *receipt(result),
         ],

@@ -94,7 +94,7 @@ def densities(name: str, curve: Curve) -> Svg:
 
 
 def difference(name: str, curve: Curve) -> Svg:
-    """Density in B minus density in A with its band, coloured where the band leaves out 0."""
+    """Density in B minus density in A with its band, coloured where the band excludes 0."""
     reach = 1.05 * float(np.nanmax(np.abs([curve.difference, curve.lower, curve.upper]))) or 1.0
     panel = _panel(curve.points, (-reach, reach))
     zero = np.zeros_like(curve.difference)

@@ -93,7 +93,7 @@ def receipt(result: Any) -> list[tuple[str, str]]:
         ("tuning", result.tuning),
         ("seed", str(result.seed)),
         ("version", f"densdiff {result.version}"),
-        ("page written by", _versions()),
+        ("page written with", _versions()),
     ]
 
 
