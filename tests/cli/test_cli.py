@@ -161,8 +161,8 @@ def test_changes_gives_what_the_python_call_gives(put):
 def test_dates_are_asked_for_as_the_clock(put):
     name = put("S.csv", "when,v\n" + "".join(f"2024-01-01 00:00:{k % 60:02d},{k}\n" for k in range(60)))
     assert refusal("changes", name) == (
-        "column 'when' of S.csv holds dates or times; give --time when if it is the clock, or the other columns by "
-        "--columns"
+        "column 'when' of S.csv holds dates or times; give --time when if it is the time, or name the other columns "
+        "with --columns"
     )
     assert run("changes", name, "--time", "when")[0] == 0
     assert refusal("changes", name, "--time", "then") == "S.csv has no column 'then'; it has 'when', 'v'"

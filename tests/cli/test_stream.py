@@ -102,8 +102,8 @@ def refusal_of_stream(given, *options):
         ("a,b\n1,2\n1,x\n", 1, "line 3 of standard input: column 'b': 'x' is not a number"),
         ("a,b\n1,2\n\n1,1_0\n", 1, "line 4 of standard input: column 'b': '1_0' is not a number"),
         ("a,b\n1,\n", 0, "line 2 of standard input: column 'b' is empty; a value is missing"),
-        ("a,b\n1,2,3\n", 0, "line 2 of standard input has 3 fields, expected 2"),
-        ('a,t,b\n1,"x\ny",2\n1\n', 1, "line 4 of standard input has 1 field, expected 3"),
+        ("a,b\n1,2,3\n", 0, "line 2 of standard input has 3 fields, but 2 are expected"),
+        ('a,t,b\n1,"x\ny",2\n1\n', 1, "line 4 of standard input has 1 field, but 3 are expected"),
         (
             "a,b\n1,2\n1,nan\n",
             1,
@@ -122,7 +122,7 @@ def refusal_of_stream(given, *options):
             "1,2\n3,4\n",
             0,
             "line 1 of standard input lacks column 'a', 'b'; it has '1', '2'; give --no-header if it holds data, --sep "
-            "if fields are separated otherwise",
+            "if another character separates the fields",
         ),
         ('a,b\n1,"2\n', 0, "line 2 of standard input cannot be read: unexpected end of data"),
         ("a,b\n1,\x00\n", 0, "line 2 of standard input has a NUL byte; save it as UTF-8"),
@@ -151,14 +151,14 @@ def test_monitor_goes_on_where_it_was_saved(stream_of, tmp_path):
     one, two = (run(*OPTIONS, "--state", "state", given=part) for part in parts)
     alarms = [json.loads(line) for line in (one[1] + two[1]).splitlines()]
     assert [alarm["score"] for alarm in alarms] == [step.score for step in onsets(steps)]
-    assert "note: resumed at row 45 from 'state', which holds its own reference\n" in two[2]
+    assert "note: resumed at row 45 from 'state', which includes its reference\n" in two[2]
     assert two[2].endswith("120 rows in all; seed 2\n")
     assert run("monitor", "gone.csv", "--state", "state", given="")[0] == 0  # the state has all that is needed
 
 
 def test_options_that_contradict_a_saved_state_are_refused(stream_of, tmp_path):
     assert run(*OPTIONS, "--state", "state", given="")[0] == 0
-    cure = "leave it out, or give another --state to begin anew"
+    cure = "leave it out, or give another --state to start afresh"
     for option, value, known in (
         ("--window", "30", "20"),
         ("--run-length", "600", "500"),
@@ -166,7 +166,7 @@ def test_options_that_contradict_a_saved_state_are_refused(stream_of, tmp_path):
         ("--columns", "b", "'a', 'b'"),
     ):
         assert refusal("monitor", "R.csv", option, value, "--state", "state") == (
-            f"{option} is not that of the state 'state', {known}; {cure}"
+            f"{option} differs from {known}, which is saved in 'state'; {cure}"
         )
     (tmp_path / "state").write_bytes(b"\x80\x04N.")
     assert "state" in refusal(*OPTIONS, "--state", "state")

@@ -42,21 +42,22 @@ app = typer.Typer(
     epilog="\b\nExamples:\n  densdiff compare january.csv february.csv --report page.html\n"
     "  densdiff compare --help\n\n"
     "Files are CSV, Parquet, JSON Lines or .npy; - is standard input. Each command has examples in its help. Exit "
-    "status: 0 done, 1 found something and --fail-on-difference was given, 2 failed, 130 interrupted.",
+    "status: 0 for success, 1 if something was found and --fail-on-difference was given, 2 for a failure, 130 for an "
+    "interrupt.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     invoke_without_command=True,
 )
 
-Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Read these columns only.")]
-Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file, if it cannot be told.")]
+Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Use only these columns.")]
+Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file; detected by default.")]
 Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark of a CSV file, '.' or ','.")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without names of columns; they are x0, x1, ..")]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without column names; they become x0, x1, ..")]
 Alpha = Annotated[float, typer.Option(help="Probability of a false finding.")]
-Seed = Annotated[int | None, typer.Option(help="Makes a run repeatable; else one is drawn and printed.")]
+Seed = Annotated[int | None, typer.Option(help="Seed for a repeatable run; drawn and printed if not given.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML page to send around.")]
+Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report as an HTML page.")]
 Fail = Annotated[bool, typer.Option("--fail-on-difference", help="Exit with status 1 if something was found.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
 
@@ -78,14 +79,14 @@ def _main(
 @app.command()
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The first table, such as the reference.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The table that is compared with it.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The table to compare with it.")],
     columns: Columns = None,
     alpha: Alpha = 0.05,
     min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
     missing: Annotated[
-        str, typer.Option(help="Missing values: error, drop (the row) or level (of their own).")
+        str, typer.Option(help="Missing values: error, drop (their rows) or level (one of their own).")
     ] = "error",
-    permutations: Annotated[int, typer.Option(help="Permutations of the test.")] = 999,
+    permutations: Annotated[int, typer.Option(help="Number of permutations of the test.")] = 999,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Compare Parquet files on this Dask cluster.")
     ] = None,
@@ -133,11 +134,13 @@ def compare(
 
 @app.command()
 def changes(
-    series: Annotated[Path, typer.Argument(metavar="SERIES", help="Its samples in the order of time, one a row.")],
+    series: Annotated[Path, typer.Argument(metavar="SERIES", help="The series, one sample per row, in time order.")],
     columns: Columns = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The clock, which is then no data.")] = None,
-    window: Annotated[str, typer.Option(help="Samples on each side of a change, a duration as 4s, or auto.")] = "auto",
-    lag: Annotated[int, typer.Option(help="Samples in a row whose distribution is compared.")] = 5,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="Time column; not part of the data.")] = None,
+    window: Annotated[
+        str, typer.Option(help="Samples on each side of a change, a duration such as 4s, or auto.")
+    ] = "auto",
+    lag: Annotated[int, typer.Option(help="Number of consecutive samples compared together.")] = 5,
     alpha: Alpha = 0.05,
     seed: Seed = None,
     sep: Sep = None,
@@ -174,10 +177,10 @@ def changes(
 @app.command()
 def balance(
     train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Rows whose class is known.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Rows whose classes are asked for.")],
-    label: Annotated[str, typer.Option(metavar="COLUMN", help="The class of each row of TRAIN; not used of NEW.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Rows whose class shares are estimated.")],
+    label: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the classes of TRAIN; ignored in NEW.")],
     columns: Columns = None,
-    alpha: Annotated[float, typer.Option(help="Probability that an interval misses.")] = 0.05,
+    alpha: Annotated[float, typer.Option(help="Probability that an interval misses the true share.")] = 0.05,
     seed: Seed = None,
     sep: Sep = None,
     decimal: Decimal = None,
@@ -186,7 +189,7 @@ def balance(
     report: Report = None,
     debug: Debug = False,
 ) -> None:
-    """What share of each class do the rows of NEW have?
+    """What share of the rows of NEW belongs to each class?
 
     \b
     Examples:
@@ -211,15 +214,15 @@ def balance(
 
 @app.command()
 def monitor(
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Rows of when all was well.")],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Rows from a time when all was well.")],
     columns: Columns = None,
     window: Annotated[
-        int | None, typer.Option(help="Rows that are compared with the reference.  [default: 50]")
+        int | None, typer.Option(help="Number of last rows compared with the reference.  [default: 50]")
     ] = None,
     run_length: Annotated[
-        float | None, typer.Option(help="Rows until a false alarm, on average.  [default: 1000]")
+        float | None, typer.Option(help="Average number of rows until a false alarm.  [default: 1000]")
     ] = None,
-    state: Annotated[Path | None, typer.Option(metavar="FILE", help="Saved here; taken up if it exists.")] = None,
+    state: Annotated[Path | None, typer.Option(metavar="FILE", help="Save here; resume from it if it exists.")] = None,
     seed: Seed = None,
     sep: Sep = None,
     decimal: Decimal = None,
@@ -229,8 +232,8 @@ def monitor(
 ) -> None:
     """Is a stream changing now?
 
-    Rows come on standard input, as CSV or JSON Lines with the columns of REFERENCE. A line of JSON goes out whenever
-    the distance rises above its threshold.
+    Rows are read from standard input, as CSV or JSON Lines with the columns of REFERENCE. A line of JSON is printed
+    whenever the distance rises above its threshold.
 
     \b
     Examples:
@@ -259,7 +262,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path(),
     debug: Debug = False,
 ) -> None:
-    """Compare two built-in tables; write demo-report.html.
+    """Compare two built-in tables and write demo-report.html.
 
     \b
     Examples:

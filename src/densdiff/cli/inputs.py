@@ -150,7 +150,9 @@ def refuse_clock(table: Any, path: Path) -> None:
     kinds = [str(field.type) for field in getattr(first_block(table), "schema", ())]
     for name, kind in zip(column_names(table), kinds, strict=False):
         if kind.startswith(("timestamp", "date", "time")):
-            cure = f"give --time {messages.quote_name(name)} if it is the clock, or the other columns by --columns"
+            cure = (
+                f"give --time {messages.quote_name(name)} if it is the time, or name the other columns with --columns"
+            )
             raise InputError(f"column {messages.shown(name)} of {file_label(path)} holds dates or times; {cure}")
 
 

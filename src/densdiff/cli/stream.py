@@ -182,7 +182,7 @@ def _records(
                 raise InputError(f"line {blank} of {_INPUT} is empty; a value is missing")
             blank = 0
             if len(fields) != width:
-                many = f"{len(fields)} field{'s' * (len(fields) != 1)}, expected {width}"
+                many = f"{len(fields)} field{'s' * (len(fields) != 1)}, but {width} are expected"
                 raise InputError(f"line {line} of {_INPUT} has {many}")
             yield (
                 line,
@@ -206,7 +206,7 @@ def _separator(line: str, names: Sequence[str], header: bool) -> str:
 
 def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
     if lacking := [name for name in names if name not in fields]:
-        hint = "give --no-header if it holds data, --sep if fields are separated otherwise"
+        hint = "give --no-header if it holds data, --sep if another character separates the fields"
         has = f"it has {messages.listed(fields)}; {hint}"
         raise InputError(f"line {line} of {_INPUT} lacks column {messages.listed(lacking)}; {has}")
     if twice := [name for name in names if fields.count(name) > 1]:
@@ -263,7 +263,7 @@ def start_monitor(
     for option, value in chosen.items():
         if value is not None and value != saved[option]:
             was = messages.listed(monitor.names_) if option == "--columns" else f"{saved[option]:g}"
-            cure = "leave it out, or give another --state to begin anew"
-            raise InputError(f"{option} is not that of the state {messages.shown(state.name)}, {was}; {cure}")
-    remark(f"note: resumed at row {monitor.n_seen_} from {messages.shown(state.name)}, which holds its own reference")
+            cure = "leave it out, or give another --state to start afresh"
+            raise InputError(f"{option} differs from {was}, which is saved in {messages.shown(state.name)}; {cure}")
+    remark(f"note: resumed at row {monitor.n_seen_} from {messages.shown(state.name)}, which includes its reference")
     return monitor
