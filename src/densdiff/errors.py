@@ -95,7 +95,7 @@ class MissingExtraError(DensDiffError, ImportError):
 
 
 class DensDiffWarning(UserWarning):
-    """Something was repaired, or an answer needs care; the same text stands in the result."""
+    """Something was adjusted, or an answer needs care; the result keeps the same text."""
 
     def __init__(self, message: str = "") -> None:
         super().__init__(plain(message))

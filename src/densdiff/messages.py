@@ -96,7 +96,7 @@ def escaped(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as one harmless line: control and direction characters escaped, long ones cut."""
+    """A value as one harmless line: control and direction characters are escaped, long values cut."""
     value = value.item() if isinstance(value, np.generic) and not isinstance(value, DATES) else value
     return one_line(str(value) if isinstance(value, DATES) else repr(value))
 
@@ -125,7 +125,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def describe_value(value: Any) -> str:
-    """What an error says it got: a plain value itself, of any other object its type."""
+    """What an error says it got: a plain value itself, or the type of any other object."""
     is_plain = value is None or isinstance(value, (str, bytes, numbers.Number, np.generic))
     return shown(value) if is_plain else f"an object of type {type(value).__name__}"
 

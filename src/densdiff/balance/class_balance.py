@@ -84,7 +84,7 @@ class ClassBalanceResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
     def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        """Write the result as one self-contained HTML page, headed by ``title``, and return its path; needs Jinja2."""
         from densdiff.report import write_balance
 
         return write_balance(path, self, title)
@@ -132,7 +132,7 @@ class ClassBalance(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep labelled rows X (n, d) with labels y; work begins when new rows come, whose scale counts too."""
+        """Store labelled rows X (n, d) and labels y; the estimate waits for new rows, whose scale counts too."""
         if self.model is not None and not isinstance(self.model, LSDD | KDEDifference):
             got = type(self.model).__name__
             if isinstance(self.model, type):

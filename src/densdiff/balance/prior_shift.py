@@ -78,7 +78,7 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """The tags of the classifier: what it takes, this takes."""
+        """The tags of the wrapped classifier: both take the same data."""
         tags = super().__sklearn_tags__()
         if isinstance(self.estimator, BaseEstimator):
             tags.input_tags = get_tags(self.estimator).input_tags

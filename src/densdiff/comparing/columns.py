@@ -77,7 +77,7 @@ def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> 
 
 
 def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
-    """A column of categories: everything comes of its counts."""
+    """A column of categories: everything follows from its counts."""
     column = LevelColumn(pair)
     cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
     picture = None if column.is_constant else shares(column)

@@ -70,7 +70,7 @@ def compare(
     A, B : data frame, array, mapping of columns, path, Dask collection or iterable of blocks
         Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
     columns : sequence of str, optional
-        Compare these only.
+        Compare only these.
     alpha : float
         Level of each part of the answer: the joint test, all columns together, all pairs, all regions.
     min_effect : float

@@ -193,7 +193,7 @@ class Comparison(Receipt):
         return plot_comparison(self, ax)
 
     def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        """Write the result as one self-contained HTML page, headed by ``title``, and return its path; needs Jinja2."""
         from densdiff.report import write_comparison
 
         return write_comparison(path, self, title)

@@ -22,12 +22,12 @@ def effect_word(normalized: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share with as many digits as tell it from 0."""
+    """A share in percent, with enough digits to tell it from 0."""
     return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
 
 
 def describe_shift(a: Sample, b: Sample) -> str:
-    """What moved in a column of numbers: its level, its spread, or rows from one range to another."""
+    """What changed in a column of numbers: its level, its spread, or the share of rows in some range."""
     (level_a, spread_a), (level_b, spread_b) = (rows.moments.level_and_spread() for rows in (a, b))
     means, spreads = [float(level_a[0]), float(level_b[0])], [float(spread_a[0]), float(spread_b[0])]
     gap = float(a.moments.gap(b.moments)[0])

@@ -19,7 +19,7 @@ def draw_donors(values: FloatArray, start: int = 0) -> Donors:
 
 
 def merge_donors(a: Donors, b: Donors) -> Donors:
-    """What `draw_donors` gives of two stretches of rows together."""
+    """The donors of two stretches of rows together, as `draw_donors` gives them for each."""
     return _first(np.concatenate([a[0], b[0]]), np.concatenate([a[1], b[1]]))
 
 

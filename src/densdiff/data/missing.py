@@ -28,7 +28,7 @@ CHOICES = ("error", "drop", "level")
 
 
 def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, notes: list[str]) -> MatchedSources:
-    """Both tables without missing values, looked through once more; ``missing`` is "error", "drop" or "level"."""
+    """Both tables without missing values, scanned once more; ``missing`` is "error", "drop" or "level"."""
     if missing == "error":
         for summary in matched.summaries:
             refuse_missing(summary, f"use {argument('missing', 'drop')} or {argument('missing', 'level')}")
@@ -130,7 +130,7 @@ def _merge_donors(a: list[imputation.Donors], b: list[imputation.Donors]) -> lis
 
 
 def _fill_block(reader: Reading, fills: dict[str, FloatArray | str], block: Any, start: int) -> Table:
-    """Words with a level for what is missing, numbers with others of theirs and a column that says so."""
+    """A block without missing values: words get a level for them, numbers a known value and a column of marks."""
     table = reader.named_table(block)
     columns: dict[str, Column] = {}
     for name, column in zip(reader.names, table.columns, strict=True):

@@ -1,4 +1,4 @@
-"""A series in the order of time: its columns as numbers, its clock apart from them, and windows in samples.
+"""A series in time order: its columns as numbers, its clock apart from them, and windows in samples.
 
 Series that do not fit into memory are cut in `stretches` before they come here.
 """
@@ -38,7 +38,7 @@ class Series:
 
 
 def check_series(data: Any, time: Any = None) -> Series:
-    """A series as a matrix; ``time`` is the name of a column, which is then no data, or an array of its own.
+    """A series as a matrix; ``time`` is the name of a column, which is then no data, or a separate array.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _column_place(table: Table, name: str) -> int:
 
 
 def _separate_clock(time: Any, table: Table) -> Column:
-    """A clock that is no column of the series; a position of a column is no clock."""
+    """A clock given apart from the series; the position of a column is not one."""
     is_array = isinstance(time, (list, tuple, range)) or hasattr(time, "__array__")
     if not is_array or getattr(time, "ndim", 1) == 0:
         names = table.names or ()

@@ -61,7 +61,7 @@ def piecewise_series(
     df: float | None = None,
     random_state: Seed = None,
 ) -> PiecewiseSeries:
-    """A series of regimes between which one thing at a time goes to and fro.
+    """A series of regimes that differ in one property at a time, which switches back and forth.
 
     The noise has mean 0 and standard deviation 1 in every column, whatever `phi` and `df` are. A change of kind
 
@@ -176,7 +176,7 @@ def _kinds(kind: Any, k: int, d: int) -> tuple[str, ...]:
 
 
 def _toggled(name: str, kinds: tuple[str, ...]) -> FloatArray:
-    """0 and 1 in turns, one entry a regime."""
+    """0 and 1 in turn, one entry per regime."""
     return np.cumsum([0.0, *(float(kind == name) for kind in kinds)]) % 2
 
 
@@ -196,7 +196,7 @@ def _autoregression(length: int, d: int, phi: float, df: float | None, rng: np.r
 
 
 def _equicorrelated(noise: FloatArray, correlation: FloatArray) -> FloatArray:
-    """Rows times the square root of (1 - rho) I + rho 1 1', with one rho a row."""
+    """Rows times the square root of (1 - rho) I + rho 1 1', with one rho per row."""
     d = noise.shape[1]
     apart = np.sqrt(1 - correlation)[:, np.newaxis]  # (T, 1)
     shared = (np.sqrt(1 + (d - 1) * correlation)[:, np.newaxis] - apart) / d

@@ -186,7 +186,7 @@ class GaussianOverlap:
     """The integral of the product of two Gaussians around two rows: the kernel of a density estimate's L2 distance."""
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
-        """The integral for each two of two sets of rows, (k, l), times the scale; ``lam`` means nothing here."""
+        """The integral for each two of two sets of rows, (k, l), times the scale; ``lam`` is not used."""
         return kernel.gaussian(a, b, float(np.sqrt(2.0)) * sigma)
 
     def __init__(self, d: int) -> None:

@@ -48,7 +48,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True)
 class File:
-    """Rows of a file; iterating over its blocks begins anew each time.
+    """Rows of a file; iterating over its blocks starts over each time.
 
     Attributes
     ----------

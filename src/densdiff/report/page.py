@@ -55,7 +55,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
 
 
 def percent(share: float) -> str:
-    """A share with as many digits as tell it from 0."""
+    """A share in percent, with enough digits to tell it from 0."""
     return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
 
 

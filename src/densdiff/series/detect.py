@@ -95,7 +95,7 @@ class ChangesResult(Receipt):
         return plot_changes(self)
 
     def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one self-contained page, with a heading of its own if given, and return its path; needs Jinja2."""
+        """Write the result as one self-contained HTML page, headed by ``title``, and return its path; needs Jinja2."""
         from densdiff.report import write_changes
 
         return write_changes(path, self, title)
@@ -125,18 +125,18 @@ def detect_changes(
     model: Any = None,
     random_state: Any = None,
 ) -> ChangesResult:
-    """Find the samples at which a series begins to behave in another way.
+    """Find the samples at which a series starts to behave differently.
 
     Parameters
     ----------
     series : array or data frame of shape (T,) or (T, d)
-        Samples in the order of time.
+        Samples in time order.
     time : str or array of shape (T,), optional
-        The clock, by the name of its column, which is then no data, or as an array.
+        The clock: the name of its column, which is then not part of the data, or an array.
     window : "auto", int or str
-        Samples on each side of a change that are compared, at least; a duration such as "4s" if there is a clock.
+        Smallest number of samples compared on each side of a change; a duration such as "4s" if there is a clock.
     lag : int
-        Samples in a subsequence: what is compared are the distributions of so many samples in a row.
+        Samples in a subsequence: the distributions of this many consecutive samples are compared.
     tuning : {"series", "window"}
         One sigma and lam for the whole series; or the paper's way, cross-validation at every position.
     n_changes : int, optional
@@ -144,8 +144,8 @@ def detect_changes(
     alpha : float
         Bound on the probability of reporting a change if there is none.
     model : LSDD, KDEDifference or KLIEP, optional
-        Whose distance is the score; its sigma and lam are taken where they are numbers. With ``tuning="window"`` and
-        with the other two changes are peaks of that score at one scale.
+        The estimator whose distance is the score; its sigma and lam are used where they are numbers. With
+        ``tuning="window"``, and with the other two estimators, changes are the peaks of that score at one scale.
     random_state : None, int, Generator or RandomState
 
     Returns

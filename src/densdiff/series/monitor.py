@@ -76,14 +76,14 @@ class ChangeMonitor:
     Parameters
     ----------
     reference : array or data frame of shape (n, d)
-        Rows of the time when all was well, at least two windows; 40 windows or more for a run length as asked.
+        Rows from a time when all was well: at least two windows, and 40 or more for the run length to be as asked.
     window : int
         Rows that are compared with the reference: few for a quick answer to a large change, many for a small one.
     run_length : float
-        Rows until a false alarm, on average, counted from the first update.
+        Average number of rows until a false alarm, counted from the first update.
     model : LSDD, optional
-        Its sigma and lam are taken where they are numbers, its ``n_centers`` and ``standardize`` as they are; by
-        default 150 centers, the median distance, and a tenth of the kernel matrix' mean row sum.
+        Its sigma and lam are used where they are numbers, its ``n_centers`` and ``standardize`` always; by default
+        150 centers, the median distance, and a tenth of the mean row sum of the kernel matrix.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -188,7 +188,7 @@ class ChangeMonitor:
         return self._push(self._check_row(x))[0]
 
     def update_many(self, X: Any) -> list[MonitorStep]:
-        """Take rows one after the other, as so many calls of `update`; all of them or, if one is bad, none.
+        """Take rows one after the other, like as many calls of `update`: all of them, or none if one is bad.
 
         Rows are a frame, an array, a mapping of columns, or a list of mappings.
         """
@@ -285,7 +285,7 @@ class ChangeMonitor:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
-        """Read what `save` wrote; it goes on bit by bit as the saved one would have. Anything else is an InputError."""
+        """Read what `save` wrote; it continues exactly as the saved one would have. Any other file is an InputError."""
         state = MonitorState.load(path)
         monitor = cls.__new__(cls)
         monitor.window, monitor.run_length, monitor.seed_ = state.window, state.run_length, state.seed

@@ -27,7 +27,7 @@ class PairKernel(Protocol):
     """A kernel between rows: `FilterKernel`, `CenterKernel`, or the Gaussian of a kernel density estimate."""
 
     def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
-        """(k, l), times exp(log_scale)."""
+        """The kernel between rows a and b, (k, l), times exp(log_scale)."""
 
     def log_scale(self, sigma: float) -> float:
         """Logarithm of the factor that values carry."""
@@ -54,7 +54,7 @@ class KernelStatistics(BaseStatistics):
         return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """(k, M) for labels (k, N)."""
+        """Statistics of all models, (k, M), for labels (k, N)."""
         w, factor = _centered(labels)
         values = np.zeros((len(labels), len(self.models)))
         step = max(1, _TILE // len(self.rows))
@@ -70,7 +70,7 @@ class KernelStatistics(BaseStatistics):
         return values
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
-        """From the kernel between some of the rows."""
+        """The limit of each model, from the kernel between some of the rows."""
         some_rows = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
         return kernel_limits(some_rows, self.models, self.kernel, factor)
 
@@ -105,7 +105,7 @@ class CenterStatistics(BaseStatistics):
         return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """(k, M) for labels (k, N)."""
+        """Statistics of all models, (k, M), for labels (k, N)."""
         w, factor = _centered(labels)
         values = np.empty((len(labels), len(self.models)))
         step = max(1, _TILE // len(self.kernel.centers))
@@ -117,7 +117,7 @@ class CenterStatistics(BaseStatistics):
         return values
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
-        """From the features of some of the rows."""
+        """The limit of each model, from the features of some of the rows."""
         some_rows = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
         return _center_limits(some_rows, self.models, self.kernel, factor)
 
@@ -162,5 +162,5 @@ class SummedStatistics(BaseStatistics):
         )
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
-        """From the features of some of the rows."""
+        """The limit of each model, from the features of some of the rows."""
         return _center_limits(self.data.some_pooled(LIMIT_ROWS), self.models, self.kernel, factor)

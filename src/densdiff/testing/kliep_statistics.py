@@ -34,7 +34,7 @@ class KliepStatistics(BaseStatistics):
         self.squared = squared_distances(rows, rows, direct)
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """(k, M) for labels (k, N)."""
+        """Divergences, (k, M), for labels (k, N)."""
         sigmas, n_folds = self.settings.sigmas, self.settings.n_folds
         centers = self._centers(labels)
         if not n_folds:

@@ -35,7 +35,7 @@ class Limit:
         return self._unit * float(self._diagonal.sum())
 
     def draws(self, multipliers: FloatArray) -> FloatArray:
-        """(k,) from normal factors of the rows, (s, k)."""
+        """Draws from the limit, (k,), from normal factors of the rows, (s, k)."""
         varying = np.square(self.root.T @ multipliers).sum(axis=0) - self._diagonal @ np.square(multipliers)
         return np.asarray(self.mean + self._unit * varying)
 

@@ -96,7 +96,7 @@ def _products(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDA
 
 
 def _sum(part: FloatArray) -> FloatArray:
-    """(k,)."""
+    """Sum over the columns of a table, (k,)."""
     return np.asarray(part.sum(axis=1))
 
 

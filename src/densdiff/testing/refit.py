@@ -52,7 +52,7 @@ class Refitted(BaseStatistics):
         return np.zeros(1)
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """Logarithms, (k, 1)."""
+        """Logarithms of the statistic of each relabelling, (k, 1)."""
         chosen = self.choose(labels)
         self.models = self.models or chosen[:1]
         logs = np.empty((len(labels), 1))
@@ -66,7 +66,7 @@ class Refitted(BaseStatistics):
 
 
 def logarithm(values: FloatArray) -> FloatArray:
-    """Minus infinity where there is nothing."""
+    """Natural logarithm, minus infinity for 0."""
     return np.where(values > 0, np.log(np.where(values > 0, values, 1.0)), -np.inf)
 
 

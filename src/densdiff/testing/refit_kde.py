@@ -23,7 +23,7 @@ class RefittedKDE(BaseStatistics):
         self.models: list[Model] = []
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """Logarithms, (k, 1)."""
+        """Logarithms of the statistic of each relabelling, (k, 1)."""
         groups = folds_by_position(labels, self.folds.groups_x.all(), self.folds.groups_y.all())
         half = self.folds.n_groups
         levels = np.stack([self._widths(labels == side, groups - shift) for side, shift in ((True, 0), (False, half))])

@@ -116,7 +116,7 @@ class BaseStatistics:
         return sigma_and_lam(self.models[index], sigma_unit)
 
     def log_factor(self: Statistics, index: int, log_volume: float) -> float:
-        """A squared distance is per volume."""
+        """Logarithm of one over the unit of volume, which a squared distance carries."""
         return float(-self.log_scales[index]) - log_volume
 
     def exact(self, index: int, draws: int) -> ExactStatistic | None:

@@ -21,7 +21,7 @@ def spread_sigmas(rows: FloatArray, seed: int, categories: Categories | None = N
 
 
 def sigmas_of(some_rows: FloatArray, categories: Categories | None = None) -> FloatArray:
-    """The sigmas that suit these rows, widest first: none so narrow that hardly any row has another one near."""
+    """The sigmas that suit these rows, widest first: none so narrow that most rows have no other row within reach."""
     distances = pdist(some_rows if categories is None else categories.embedded(some_rows))
     positive = distances[distances > 0]
     if len(positive) == 0:
