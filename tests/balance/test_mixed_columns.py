@@ -129,7 +129,7 @@ def test_a_level_that_fit_never_saw_is_told(model):
     assert str(caught[0].message) in found.warnings
     assert found.priors.sum() == pytest.approx(1, abs=1e-12)
     np.testing.assert_allclose(found.priors, balance.predict(new), atol=0.1)
-    with pytest.warns(dd.DensDiffWarning, match=r"holds 'amber', 'violet' in 80 of 80 rows"):
+    with pytest.warns(dd.DensDiffWarning, match=r"80 of 80 rows hold 'amber', 'violet'"):
         assert np.isfinite(balance.predict(new | {"color": np.array(["amber", "violet"] * 40)})).all()
 
 

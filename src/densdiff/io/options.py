@@ -38,7 +38,9 @@ class Options:
         """Options as given, or an error that names the one that makes no sense."""
         chosen = None if columns is None else list(columns)
         if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
-            other = columns if isinstance(columns, str) else next(name for name in columns if not isinstance(name, str))
+            other = (
+                columns if isinstance(columns, str) else next(name for name in chosen or () if type(name) is not str)
+            )
             text = f"{argument('columns')} must be a list of names; got {describe_value(other)}"
             raise InputError(text, argument="columns")
         if chosen == []:

@@ -63,7 +63,7 @@ def plot_null(result: NullAndObserved, *, ax: Axes | None = None) -> Axes:
     label = f"{len(values)} {words.get(result.null, 'draws from the limit')}"
     ax.hist(values, edges, color="0.72", label=label)
     if beyond.any():
-        ax.hist(values[beyond], edges, color=MORE_Y, alpha=0.8, label="at least as large as the data")
+        ax.hist(values[beyond], edges, color=MORE_Y, alpha=0.8, label="of these at least as large")
     ax.axvline(result.statistic, color=MORE_X, lw=2.0, label="the data")
     ax.set_xlim(edges[0], edges[-1])
     ax.set_xlabel("statistic")
