@@ -167,7 +167,7 @@ def test_equal_tables_have_no_findings_in_most_runs(equal):
 def test_the_answer_leads_with_the_size_of_the_effect(small, equal, planted):
     distance = small.distance
     low, high = distance.normalized_interval
-    size = f"distance {distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1, p = {small.test.pvalue:.3g}"
+    size = f"distance {distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1, p = {small.test.pvalue:.3g}"
     assert small.answer == f"A and B differ, {small.effect} effect: {size}"
     quiet = next(found for found in equal if found.test.pvalue > 0.05 and not any(c.differs for c in found.columns))
     assert quiet.answer.startswith("A and B do not differ significantly: distance ")

@@ -759,5 +759,5 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size(put):
     assert found.test.pvalue <= 0.05
     assert found.columns[0].differs
     low, high = found.distance.normalized_interval
-    size = f"distance {found.distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1"
+    size = f"distance {found.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1"
     assert str(found).startswith(f"A and B differ, negligible effect: {size}, p = ")

@@ -136,7 +136,7 @@ class Comparison(Receipt):
     def answer(self) -> str:
         """The finding in one sentence, the size of the effect first."""
         low, high = self.distance.normalized_interval or (0.0, 1.0)
-        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] of 1, p = {self.test.pvalue:.3g}"
+        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1, p = {self.test.pvalue:.3g}"
         if self.differ:
             return f"A and B differ, {self.effect} effect: {size}"
         if self.test.pvalue <= self.alpha:
