@@ -448,7 +448,7 @@ def test_a_pickle_for_a_state_is_refused_on_the_command_line(tmp_path):
     state.write_bytes(b"cos\nmknod\n(S'" + str(ran).encode() + b"'\ntR.")
     code, out, err = run("monitor", *written(tmp_path, R=normal(0, 200)), "--state", state, given="x0,x1\n1,2\n")
     assert (code, out) == (2, "")
-    assert "no saved monitor" in err
+    assert "is not a saved monitor" in err
     assert not ran.exists()
 
 

@@ -167,7 +167,7 @@ def test_dates_are_asked_for_as_the_clock(put):
     assert run("changes", name, "--time", "when")[0] == 0
     assert refusal("changes", name, "--time", "then") == "S.csv has no column 'then'; it has 'when', 'v'"
     assert refusal("changes", name, "--columns", "v", "--window", "50") == (
-        "--window 50 takes 50 samples on each side, but S.csv has only 60 in all"
+        "--window 50 takes 50 samples on each side, but S.csv has only 60 in all; use a smaller window"
     )
     assert refusal("changes", name, "--columns", "v", "--window", "4s") == (
         "--window '4s' is a duration, which needs times that increase; pass --time, or a number of samples"

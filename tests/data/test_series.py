@@ -252,7 +252,7 @@ def test_irregular_times_are_noted_with_the_first_row():
     assert any(
         "from 1 to 1001 with a median of 1, the first irregular one at row 21 (1021)" in note for note in found.warnings
     )
-    assert "note: time steps run" in str(found)
+    assert "note: time steps range" in str(found)
 
 
 def test_irregular_dates_are_noted_in_seconds_and_their_zone():

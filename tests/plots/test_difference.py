@@ -97,7 +97,9 @@ def test_points_on_one_line_cannot_make_a_map():
 
 
 def test_more_than_two_columns_say_what_to_do():
-    with pytest.raises(InputError, match="one or two columns, the model has 3; fit it on"):
+    with pytest.raises(
+        InputError, match="one or two columns, but the model has 3; fit it on the columns you want to see"
+    ):
         plot_difference(fake_model(d=3))
 
 

@@ -623,8 +623,8 @@ def test_blocks_still_see_a_difference_within_them():
         ([np.nan] + [1.0] * 66, "1 missing label, first at row 0"),
         ([1.0] * 66 + [np.nan], "1 missing label, first at row 66"),
         ([None] + ["a"] * 66, "blocks"),
-        (np.repeat([0, 1], [40, 27]), "no block holds rows of both"),
-        (np.arange(67), "no block holds rows of both"),
+        (np.repeat([0, 1], [40, 27]), "no block has rows of both X and Y"),
+        (np.arange(67), "no block has rows of both X and Y"),
     ],
 )
 def test_blocks_that_say_nothing_are_an_input_error(draw, blocks, message):
@@ -1023,7 +1023,7 @@ def test_identical_samples_have_pvalue_one_in_the_limit(draw):
 
 def test_where_no_limit_is_known_it_is_refused(draw):
     x, y = draw(30)
-    with pytest.raises(dd.InputError, match="not known for blocks; use null='permutation'"):
+    with pytest.raises(dd.InputError, match="not available for blocks; use null='permutation'"):
         dd.two_sample_test(x, y, null="asymptotic", blocks=np.arange(67) % 5)
     for model in MODELS.values():
         with pytest.raises(dd.InputError, match="'refit' tuning; use null='permutation'"):
