@@ -128,6 +128,15 @@ def test_a_season_is_seen_beside_noise_and_a_trend(length, period, factor):
         assert scan.longest_period(rows * factor) == pytest.approx(period, rel=0.07)
 
 
+@pytest.mark.parametrize(("share", "period"), [(0.23, 0.0), (0.28, 40.0)])
+def test_a_season_has_a_quarter_of_the_variance(share, period):
+    """Waves of whole numbers of cycles, ten and others that weigh less, whose squares are the power spectrum."""
+    powers = np.array([share, *np.full(10, (1 - share) / 10)])
+    cycles = np.array([10, *range(50, 150, 10)])
+    waves = np.cos(2 * np.pi * np.outer(np.arange(400), cycles) / 400)  # (400, 11)
+    assert scan.longest_period((waves @ np.sqrt(powers))[:, None]) == period
+
+
 def test_neither_noise_nor_levels_nor_constants_are_a_season():
     for seed in range(10):
         assert scan.longest_period(noise(seed, 300, 2)) == 0

@@ -42,6 +42,11 @@ def test_no_rung_is_wider_or_narrower_than_the_quantiles_of_distances_allow(seed
     assert found[-1] >= narrowest * (1 - 1e-12)
 
 
+def test_a_ratio_of_sigmas_counts_as_a_power_of_two_within_1e_12():
+    for off, squared in ((4e-13, 1), (6e-13, 0)):  # of a sigma: twice as much of its square
+        assert kernel.squarings(np.array([ROOT * (1 + off), 1.0])) == [0, squared]
+
+
 def test_the_median_distance_of_many_rows_is_that_of_every_kth_from_the_first():
     rows = np.array([[0.0], [0.0], [1.0], [5.0]] * 500)  # every second row is 0 or 1
     assert kernel.median_distance(rows) == 1.0

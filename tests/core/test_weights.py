@@ -52,3 +52,8 @@ def test_a_number_that_is_broadcast_is_multiplied_and_not_added_up():
     groups = assign_groups(3, n, 4)
     assert np.bincount(groups.all(), array).tolist() != [250 * (1 / n)] * 4  # added up, it is rounded
     assert weights.group_masses(groups, one_number).tolist() == [250 * (1 / n)] * 4
+
+
+def test_squares_of_a_number_that_is_broadcast_need_no_array():
+    omega = np.broadcast_to(1e-6, 10**12)  # as an array it would take 8 TB
+    assert weights.sum_of_squares(omega) == pytest.approx(1.0, rel=1e-14)
