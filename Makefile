@@ -19,17 +19,21 @@ NEWEST := .venv-newest
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-oldest check format bench calibrate fuzz coverage mutants lock paper paper-quick clean
+.PHONY: help demo test test-services test-oldest check format bench calibrate fuzz coverage mutants lock paper paper-quick clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 demo: $(DEMO)  ## install, compare two built-in tables, write demo-report.html
 	$(VENV)/bin/densdiff demo $(ARGS)
 
 # A picture in a test must not need a screen. One worker for each core, at most 4: each collects all tests by itself.
-test: $(DEV) $(BROWSER)  ## install and run the tests, ARGS="-k swap" for some of them
-	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal $(ARGS)
+test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
+	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal -m "not slow and not service" $(ARGS)
+
+# In one process: each worker of pytest would start a cluster of its own.
+test-services: $(DEV) $(BROWSER)  ## run the tests that start a browser or a Dask cluster
+	MPLBACKEND=Agg $(PY) -m pytest -n 0 -m service tests $(ARGS)
 
 # Deprecations of old packages among themselves are not ours, nor what NumPy 2.0 leaves open on a full disk; scikit-learn's own checks
 # change with its version.

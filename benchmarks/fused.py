@@ -45,9 +45,10 @@ def peak():
 OURS = """
 from densdiff.engines import kernel_sums
 
+features = kernel_sums.CenterFeatures(centers, sigmas, direct=False)
+
 def sums(k=n):
-    fused = sys.argv[3] == "1"
-    return kernel_sums.group_sums(rows[:k], weights[:k], folds[:k], centers, sigmas, direct=False, fused=fused)
+    return kernel_sums.group_sums(rows[:k], weights[:k], folds[:k], features, fused=sys.argv[3] == "1")
 
 first = timed(lambda: sums(1000), 1)
 before = peak()
@@ -128,11 +129,10 @@ def on_one_thread(quick):
     n = 50_000 if quick else 1_000_000
     arrays = case(n)
     rows, centers = arrays[0], arrays[3]
-    bare = bare_compiled()
+    bare, features = bare_compiled(), kernel_sums.CenterFeatures(centers, SIGMAS, direct=False)
 
     def sums(fused, k=n):
-        some = (array[:k] for array in arrays[:3])
-        return kernel_sums.group_sums(*some, centers, SIGMAS, direct=False, fused=fused)
+        return kernel_sums.group_sums(*(array[:k] for array in arrays[:3]), features, fused=fused)
 
     bare(rows[:100], centers)
     off = np.abs(sums(True) - sums(False)).max() / np.abs(sums(False)).max()

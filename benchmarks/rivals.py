@@ -33,10 +33,11 @@ def lsdd(solver):
 
 def compiled():
     """Have the compiled sum in this process, so that no size waits for its compiler."""
-    from densdiff.engines.kernel_sums import group_sums
+    from densdiff.engines.kernel_sums import CenterFeatures, group_sums
 
     rows = np.zeros((64, 1))
-    group_sums(rows, np.ones(64), np.zeros(64, dtype=int), rows, np.ones(1), direct=False, fused=True)
+    features = CenterFeatures(rows, np.ones(1), direct=False)
+    group_sums(rows, np.ones(64), np.zeros(64, dtype=int), features, fused=True)
 
 
 def plain_loop():

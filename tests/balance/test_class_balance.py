@@ -4,6 +4,7 @@ import json
 import pickle
 import warnings
 
+import matplotlib
 import numpy as np
 import pytest
 from hypothesis import given
@@ -466,7 +467,8 @@ def test_many_classes_are_answered(k):
 
 def test_it_works_inside_quapys_protocols():
     """QuaPy calls predict with rows and wants the shares in the order of the classes."""
-    with warnings.catch_warnings():
+    # QuaPy changes what all figures look like, those of other tests too
+    with warnings.catch_warnings(), matplotlib.rc_context():
         warnings.simplefilter("ignore")  # of what QuaPy itself imports
         quapy = pytest.importorskip("quapy")
         from quapy.data import LabelledCollection

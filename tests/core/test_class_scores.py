@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as SklearnRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from densdiff.core.class_scores import KernelRidge
+from densdiff.core.class_scores import KernelRidge, row_slices
 
 seeds = st.integers(0, 2**32 - 1)
 LAMS = np.array([1e-3, 0.1, 3.0])
@@ -110,3 +110,12 @@ def test_no_penalty_fits_and_a_great_one_gives_the_weighted_mean():
 def test_a_kernel_without_variation_gives_the_mean():
     found = KernelRidge(np.ones((4, 4)), np.eye(2)[[0, 0, 0, 1]], np.full(4, 0.25), LAMS).scores(np.ones((2, 4)))
     np.testing.assert_allclose(found, np.tile([0.75, 0.25], (3, 2, 1)), atol=1e-12)
+
+
+@pytest.mark.parametrize(("columns", "step"), [(1, 1 << 20), (1000, 1048), (1 << 20, 1), (3 << 20, 1)])
+def test_slices_hold_every_row_once_in_kernels_of_8_mib(columns, step):
+    rows = np.broadcast_to(0.0, (2 * step + 1, 1))
+    slices = list(row_slices(rows, columns))
+    assert [len(rows[part]) for part in slices] == [step, step, 1]
+    assert [part.start for part in slices] == [0, step, 2 * step]
+    assert step == 1 or 8 * step * columns <= 8 << 20

@@ -101,6 +101,23 @@ def test_accelerated_em_never_falls_and_is_ahead_of_plain_em(draw, sigma):
     assert logs[24] > plain[50]
 
 
+def test_a_problem_among_others_ends_where_it_ends_alone(draw):
+    """Each leaves when it is done: the others may go on, but not with it."""
+    x, y = draw(1)
+    psi, weights_x, weights_y = one_problem(x, y, 0.5)
+    random = np.random.default_rng(0)
+    several_x = weights_x * random.exponential(size=(len(psi), 4)) ** np.array([0.0, 1.0, 2.0, 4.0])
+    several_x /= several_x.sum(axis=0)
+    several_y, start = np.tile(weights_y, 4), np.tile(even(len(x))[:, None], 4)
+    alpha, gap = density_ratio.solve(psi, several_x, several_y, start, 1e-3, 2000)
+    assert gap.max() <= 1e-3
+    for c in range(4):
+        own = slice(c, c + 1)
+        alone, own_gap = density_ratio.solve(psi, several_x[:, own], several_y[:, own], start[:, own], 1e-3, 2000)
+        np.testing.assert_allclose(alpha[:, own], alone, rtol=1e-7, atol=1e-12)
+        assert gap[c] == pytest.approx(own_gap[0], rel=1e-7)
+
+
 def test_choosing_among_sigmas_needs_folds():
     with pytest.raises(ValueError, match="folds"):
         density_ratio.permuted_divergences(np.zeros((4, 4)), np.array([1.0, 0.5]), np.ones((1, 4), dtype=bool))

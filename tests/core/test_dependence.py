@@ -159,6 +159,22 @@ def test_influence_equals_the_change_of_the_means_when_a_row_is_added():
     assert np.abs(slopes - expected).max() <= 0.05 * np.abs(expected).max()
 
 
+@pytest.mark.parametrize("n", [35, 101])
+def test_bins_of_a_column_are_mirrored_with_it(n):
+    values = np.random.default_rng(n).normal(size=n)
+    found, mirrored = (dependence._column(x, x, 0) for x in (values, -values))
+    assert found.cells == mirrored.cells
+    inside = (2 * stats.rankdata(values).astype(int) - 1) * found.cells % (2 * n) > 0  # not at the edge of two bins
+    assert inside.sum() > 0.9 * n
+    np.testing.assert_array_equal(found.codes[0][inside], (found.cells - 1 - mirrored.codes[0])[inside])
+
+
+def test_a_row_moves_the_ranks_of_later_cells_and_by_half_those_of_its_own():
+    terms = np.random.default_rng(3).normal(size=(6, 2, 3))
+    expected = [terms[cell + 1 :].sum(axis=0) + terms[cell] / 2 for cell in range(6)]
+    np.testing.assert_allclose(dependence._above(terms), expected, rtol=0, atol=1e-14)
+
+
 def test_pvalues_of_a_number_in_the_levels_of_a_category_are_spread_evenly():
     """A row moves its own level's mean and, by the ranks, the others': with a wrong sign the mean of p is 0.79."""
     random, found = np.random.default_rng(12), []

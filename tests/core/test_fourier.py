@@ -22,6 +22,17 @@ def test_transforms_of_three_columns_take_half_the_memory(d, bytes_of_one):
     assert fourier.transform(grid, axes, np.array([1.0]), 0.1).values.itemsize == bytes_of_one
 
 
+def test_groups_of_a_grid_too_large_for_one_call_are_transformed_one_by_one(monkeypatch):
+    *_, axes, grid = finest_grid(2)
+    expected = fourier.transform(grid, axes, np.array([1.0]), 0.1).values
+    calls, rfftn = [], fourier.rfftn
+    monkeypatch.setattr(fourier, "rfftn", lambda counts, **how: calls.append(len(counts)) or rfftn(counts, **how))
+    monkeypatch.setattr(fourier, "AT_ONCE", 1)
+    found = fourier.transform(grid, axes, np.array([1.0]), 0.1).values
+    assert calls == [1] * len(grid.counts)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * np.abs(expected).max())
+
+
 def test_every_frequency_of_a_leading_axis_has_its_opposite():
     *_, axes, grid = finest_grid(2)
     leading, last = fourier.transform(grid, axes, np.array([1.0]), 0.1).frequencies

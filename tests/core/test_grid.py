@@ -73,3 +73,16 @@ def test_coarsening_equals_spreading_on_the_coarse_grid(d):
         }
     for key in nodes["coarse"] | nodes["direct"]:
         assert nodes["coarse"].get(key, 0.0) == pytest.approx(nodes["direct"].get(key, 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize(("empty", "stretches"), [(16, 1), (17, 2)])
+def test_an_empty_stretch_is_shortened_if_it_is_longer_than_the_gap(empty, stretches):
+    """Cells are a sixteenth of the gap: sixteen empty ones are as long as it."""
+    axis = grids.make_axis(0.0, 10.0, 1.0, np.inf, lambda width: np.array([0, empty + 1, 159]), lambda: 5.0)
+    assert len(axis.starts) == 1 + stretches  # the last one is far from both
+
+
+def test_an_axis_of_the_length_that_is_allowed_is_not_cut():
+    axis = grids.make_axis(0.0, 4.0, 1.0, 4.0, None, lambda: 3.0)
+    assert (axis.offset, axis.limit, axis.length) == (0.0, np.inf, 4.0)
+    assert not axis.cut

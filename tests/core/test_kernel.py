@@ -23,6 +23,35 @@ def plain_squared(rows, centers):
     return np.square(rows[:, None, :] - centers[None, :, :]).sum(axis=2)
 
 
+@pytest.mark.parametrize("d", [2, 7])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_the_kernel_between_two_sets_of_rows_is_the_plain_one(d, offset):
+    random = np.random.default_rng(d)
+    a, b = (np.round(random.normal(size=(n, d)) * 2.0**20) / 2.0**20 for n in (31, 17))  # exact at the offset too
+    found = kernel.gaussian(a + offset, b + offset, 0.9)
+    np.testing.assert_allclose(found, oracle.psi(a, b, 0.9), rtol=1e-10)
+
+
+@given(seed=st.integers(0, 1000), d=st.integers(1, 4))
+def test_no_rung_is_wider_or_narrower_than_the_quantiles_of_distances_allow(seed, d):
+    rows = np.random.default_rng(seed).normal(size=(40, d))
+    distances = np.sqrt(plain_squared(rows, rows)[np.triu_indices(40, 1)])
+    narrowest, widest = np.quantile(distances, [0.01, 0.5]) * [0.6, ROOT]
+    found = kernel.sigma_ladder(rows)
+    assert found[0] == pytest.approx(widest, rel=1e-12)
+    assert found[-1] >= narrowest * (1 - 1e-12)
+
+
+def test_a_ratio_of_sigmas_counts_as_a_power_of_two_within_1e_12():
+    for off, squared in ((4e-13, 1), (6e-13, 0)):  # of a sigma: twice as much of its square
+        assert kernel.squarings(np.array([ROOT * (1 + off), 1.0])) == [0, squared]
+
+
+def test_the_median_distance_of_many_rows_is_that_of_every_kth_from_the_first():
+    rows = np.array([[0.0], [0.0], [1.0], [5.0]] * 500)  # every second row is 0 or 1
+    assert kernel.median_distance(rows) == 1.0
+
+
 @pytest.mark.parametrize("d", [1, 2, 7, 40])
 def test_both_forms_of_squared_distances_equal_the_plain_one(d):
     random = np.random.default_rng(d)

@@ -52,6 +52,17 @@ def test_linear_part_of_a_clear_difference_is_not_cut_off():
     assert degenerate > 0
 
 
+def test_rows_are_the_whole_sample_unless_a_share_is_given():
+    random = np.random.default_rng(0)
+    u, v = random.normal(size=12), random.normal(size=9)
+    kernels, omegas = (gaussian(u, u), gaussian(u, v), gaussian(v, v)), [shares(random, n, True) for n in (12, 9)]
+    without, whole, part = (
+        core.distance_noise(*kernels, *(core.RowWeights(omega, *given) for omega in omegas)).variance_parts(1.0)
+        for given in ((), (1.0,), (0.5,))
+    )
+    assert without == whole != part
+
+
 def u_statistic(xx, xy, yy, a):
     """a |p|^2 + a |q|^2 - 2 <p, q> without the pairs i = i, for many samples at once."""
     parts = []

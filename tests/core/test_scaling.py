@@ -179,6 +179,32 @@ def test_the_scaling_of_moments_is_that_of_the_rows(draw, standardize, codes):
     np.testing.assert_allclose(alone.deviation, pooled(x[:, 2:], y[:, 2:]).deviation, rtol=1e-12)
 
 
+def test_moments_of_rows_are_those_of_their_values():
+    random = np.random.default_rng(0)
+    x, y = (random.exponential(size=(n, 3)) * [1.0, 1e-3, 1e5] + [0.0, 5.0, -1e3] for n in (40, 27))
+    found = scaling.moments_of(x)
+    level, spread = found.level_and_spread()
+    assert found.n == 40
+    np.testing.assert_array_equal([found.low, found.high], [x.min(axis=0), x.max(axis=0)])
+    np.testing.assert_allclose(level, x.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(spread, x.std(axis=0), rtol=1e-10)
+    half_range = np.ldexp(np.ptp(x, axis=0) / 2, -found.exponent)
+    assert ((half_range >= 0.5) & (half_range < 1.0)).all()
+    np.testing.assert_allclose(found.gap(scaling.moments_of(y)), y.mean(axis=0) - x.mean(axis=0), rtol=1e-9)
+
+
+def test_the_gap_of_means_is_not_rounded_to_a_large_offset():
+    """As multiples of 2^-20 the rows are exact at an offset of 2^30, where a mean of them is rounded to 2^-23."""
+    x, y = (np.round(np.random.default_rng(n).exponential(size=(n, 1)) * 2.0**20) / 2.0**20 for n in (40, 27))
+    here, there = (scaling.moments_of(x + by).gap(scaling.moments_of(y + by)) for by in (0.0, 2.0**30))
+    np.testing.assert_allclose(there, here, rtol=1e-13)
+
+
+def test_one_row_with_a_weight_that_is_broadcast_is_its_own_mean():
+    rows, omega = np.array([[3.0, -2.0]]), np.broadcast_to(1.0, 1)
+    assert scaling._mean(rows, omega).tolist() == [3.0, -2.0]
+
+
 def test_moments_of_one_constant_have_a_scale():
     known = moments(np.full((3, 2), 0.1), np.zeros(2), np.zeros(2, dtype=int))
     found = scaling.scaling_of_moments(known, known, True)

@@ -35,3 +35,25 @@ def test_sums_are_those_of_loops(omega):
         mass[group] += weight
     np.testing.assert_allclose(weights.group_masses(groups, omega), mass, rtol=1e-14)
     assert weights.sum_of_squares(omega) == pytest.approx(sum(weight**2 for weight in omega), rel=1e-14)
+
+
+@pytest.mark.parametrize("omega", [np.broadcast_to(0.3, 1), np.array([0.3])], ids=["one number", "equal"])
+def test_one_row_has_its_own_weight(omega):
+    assert weights.weights_at(weights.compact_weights(omega), 0, 1).tolist() == [0.3]
+    assert weights.sum_of_squares(omega) == 0.3**2
+    assert weights.group_masses(assign_groups(3, 1, 1), omega).tolist() == [0.3]
+
+
+def test_a_number_that_is_broadcast_is_multiplied_and_not_added_up():
+    """So that a model has the same bits after it was pickled, which makes an array of the number."""
+    n = 1000
+    one_number, array = np.broadcast_to(1 / n, n), np.full(n, 1 / n)
+    assert weights.sum_of_squares(one_number) == weights.sum_of_squares(array) == n * (1 / n) ** 2
+    groups = assign_groups(3, n, 4)
+    assert np.bincount(groups.all(), array).tolist() != [250 * (1 / n)] * 4  # added up, it is rounded
+    assert weights.group_masses(groups, one_number).tolist() == [250 * (1 / n)] * 4
+
+
+def test_squares_of_a_number_that_is_broadcast_need_no_array():
+    omega = np.broadcast_to(1e-6, 10**12)  # as an array it would take 8 TB
+    assert weights.sum_of_squares(omega) == pytest.approx(1.0, rel=1e-14)

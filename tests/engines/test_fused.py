@@ -12,6 +12,7 @@ from densdiff import engines
 from densdiff.core import kernel
 from densdiff.core.selection import GroupPattern
 from densdiff.engines import kernel_sums
+from densdiff.engines.kernel_sums import CenterFeatures, group_sums, numpy_group_sums
 from densdiff.sources.array_sample import ArraySample
 from tests import oracle
 
@@ -68,7 +69,7 @@ def test_compiled_sum_is_the_plain_one(fused, seed, n, b, d, groups, levels, kin
     sigmas = ladder(kind, levels, seed)
     direct = direct or kernel.needs_direct_differences(kernel.radius(rows, centers), sigmas[-1], 4)
     found = fused.group_sums(rows, weights, labels, centers, sigmas, direct=direct)
-    numpys = kernel_sums.group_sums(rows, weights, labels, centers, sigmas, direct=direct, fused=False)
+    numpys = numpy_group_sums(rows, weights, labels, CenterFeatures(centers, sigmas, direct))
     assert found.shape == numpys.shape == (levels, labels.max() + 1, b)
     for level, sigma in enumerate(sigmas):
         features = oracle.psi(rows, centers, sigma)
@@ -90,7 +91,7 @@ def test_sum_of_many_blocks_has_the_same_bits_on_any_number_of_threads_in_any_or
 
     monkeypatch.setattr(fused, "_threads", lambda: 1)
     expected = sums()
-    numpys = kernel_sums.group_sums(*given_arrays, LADDER, direct=True, fused=False)
+    numpys = numpy_group_sums(*given_arrays[:3], CenterFeatures(given_arrays[3], LADDER, direct=True))
     np.testing.assert_allclose(expected, numpys, rtol=0, atol=1e-10 * np.abs(numpys).max())
     for threads in (2, 5):
         monkeypatch.setattr(fused, "_threads", lambda threads=threads: threads)
@@ -149,25 +150,26 @@ def test_without_numba_the_sum_is_numpys(monkeypatch):
         monkeypatch.delitem(sys.modules, f"densdiff.engines.{name}", raising=False)
         monkeypatch.delattr(engines, name, raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
+    rows, weights, groups, centers = case(7)
+    features = CenterFeatures(centers, LADDER, direct=True)
     kernel_sums._fused.cache_clear()
     try:
-        found = kernel_sums.group_sums(*case(7), LADDER, direct=True, fused=True)
+        found = group_sums(rows, weights, groups, features, fused=True)
     finally:
         kernel_sums._fused.cache_clear()
-    assert found.tobytes() == kernel_sums.group_sums(*case(7), LADDER, direct=True, fused=False).tobytes()
+    assert found.tobytes() == numpy_group_sums(rows, weights, groups, features).tobytes()
 
 
 def test_two_samples_pay_for_the_start_together(monkeypatch):
     rows, weights, groups, centers = case(5, n=400)
     asked = []
     monkeypatch.setattr(kernel_sums, "fused_pays", lambda *sizes: asked.append(sizes) or False)
-    found = kernel_sums.sample_sums(
-        [(ArraySample(rows), weights, GroupPattern(groups, len(rows)))] * 2, centers, LADDER, direct=True
-    )
+    features = CenterFeatures(centers, LADDER, direct=True)
+    found = kernel_sums.sample_sums([(ArraySample(rows), weights, GroupPattern(groups, len(rows)))] * 2, features)
     kernel_sums.means_at([ArraySample(rows), ArraySample(rows[:100])], centers, LADDER, direct=True)
     n_groups = int(groups.max()) + 1
     assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 2, len(centers), len(LADDER))]
-    alone = kernel_sums.group_sums(rows, weights, groups, centers, LADDER, direct=True, fused=False)
+    alone = group_sums(rows, weights, groups, features, fused=False)
     assert [each.tobytes() for each in found] == [alone.tobytes()] * 2
 
 
@@ -186,20 +188,19 @@ class Compiled:
         return np.full((len(sigmas), int(groups.max()) + 1, len(centers)), np.nan)
 
 
-def test_categories_and_given_blocks_stay_with_numpy(monkeypatch):
+def test_categories_stay_with_numpy(monkeypatch):
     monkeypatch.setattr(kernel_sums, "_fused", lambda: Compiled)
-    arrays = case(8)
-    assert np.isnan(kernel_sums.group_sums(*arrays, LADDER, direct=True, fused=True)).all()
-    assert np.isfinite(kernel_sums.group_sums(*arrays, LADDER, direct=True)).all()  # too small
+    rows, weights, labels, centers = case(8)
+    features = CenterFeatures(centers, LADDER, direct=True)
+    assert np.isnan(group_sums(rows, weights, labels, features, fused=True)).all()
+    assert np.isfinite(group_sums(rows, weights, labels, features)).all()  # too small
     monkeypatch.setattr(kernel_sums, "_FUSED_WORK", 0.0)
-    assert np.isnan(kernel_sums.group_sums(*arrays, LADDER, direct=True)).all()
-    assert np.isfinite(kernel_sums.group_sums(*arrays, LADDER, direct=True, block_rows=7)).all()
-    rows, weights, labels, centers = arrays
-    codes, levels = np.zeros((len(rows), 1)), np.array([2])
-    mixed = np.hstack([rows, codes]), weights, labels, np.hstack([centers, codes[: len(centers)]])
-    assert np.isfinite(
-        kernel_sums.group_sums(*mixed, LADDER, direct=True, categories=kernel.Categories(levels), fused=True)
-    ).all()
+    assert np.isnan(group_sums(rows, weights, labels, features)).all()
+    assert np.isfinite(group_sums(rows, weights, labels, features, fused=False)).all()
+    codes = np.zeros((len(rows), 1))
+    mixed = np.hstack([centers, codes[: len(centers)]])
+    features = CenterFeatures(mixed, LADDER, direct=True, categories=kernel.Categories(np.array([2])))
+    assert np.isfinite(group_sums(np.hstack([rows, codes]), weights, labels, features, fused=True)).all()
 
 
 def test_a_place_that_cannot_be_written_costs_only_the_time_to_compile(tiles):

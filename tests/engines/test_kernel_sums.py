@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from densdiff.core.kernel import Categories
 from densdiff.engines import kernel_sums
+from densdiff.engines.kernel_sums import CenterFeatures
 from densdiff.sources.array_sample import ArraySample
 from tests import oracle
 
@@ -28,8 +29,9 @@ def case(seed, k, groups, d=3):
 )
 def test_blocks_of_any_size_equal_the_plain_sum(seed, k, groups, block_rows, direct):
     rows, weights, labels, centers = case(seed, k, groups)
-    found = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=block_rows)
-    whole = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=direct, block_rows=k)
+    features = CenterFeatures(centers, SIGMAS, direct)
+    found = kernel_sums.numpy_group_sums(rows, weights, labels, features, block_rows)
+    whole = kernel_sums.numpy_group_sums(rows, weights, labels, features, block_rows=k)
     assert found.shape == (len(SIGMAS), groups, len(centers))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
     for level, sigma in enumerate(SIGMAS):
@@ -41,8 +43,9 @@ def test_blocks_of_any_size_equal_the_plain_sum(seed, k, groups, block_rows, dir
 def test_default_blocks_of_many_rows_equal_one_block():
     rows, weights, labels, centers = case(1, 20_000, 20)
     assert len(rows) > kernel_sums.BLOCK_BYTES // (8 * len(centers))  # more than one block, or nothing is tested
-    found = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=True)
-    whole = kernel_sums.group_sums(rows, weights, labels, centers, SIGMAS, direct=True, block_rows=len(rows))
+    features = CenterFeatures(centers, SIGMAS, direct=True)
+    found = kernel_sums.group_sums(rows, weights, labels, features)
+    whole = kernel_sums.numpy_group_sums(rows, weights, labels, features, block_rows=len(rows))
     np.testing.assert_allclose(found, whole, rtol=1e-12)
 
 
@@ -51,7 +54,8 @@ def test_inputs_are_only_read():
     before = [array.copy() for array in given_arrays]
     for array in given_arrays:
         array.flags.writeable = False
-    kernel_sums.group_sums(*given_arrays, SIGMAS, direct=True)
+    rows, weights, labels, centers = given_arrays
+    kernel_sums.group_sums(rows, weights, labels, CenterFeatures(centers, SIGMAS, direct=True))
     for array, copy in zip(given_arrays, before, strict=True):
         np.testing.assert_array_equal(array, copy)
 

@@ -123,7 +123,7 @@ def library_fold_scores(
     means = []
     for rows, labels in ((X, fold_x), (Y, fold_y)):
         weights = np.full(len(rows), 1 / len(rows))
-        sums = kernel_sums.group_sums(rows, weights, labels, C, sigmas, direct=direct)[0]
+        sums = kernel_sums.group_sums(rows, weights, labels, kernel_sums.CenterFeatures(C, sigmas, direct))[0]
         means.append(selection.split_means(sums, np.bincount(labels, weights=weights), members))
     train, holdout = (of_x - of_y for of_x, of_y in zip(*means, strict=True))
     factor = ridge.Ridge.of(next(kernel.gram(C, sigmas, direct)))

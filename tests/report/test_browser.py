@@ -14,7 +14,10 @@ import densdiff as dd
 from paper.reproduction import reproduce
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the PATH: apt-get install chromium")
+pytestmark = [
+    pytest.mark.service,
+    pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the PATH: apt-get install chromium"),
+]
 
 HOSTILE = "<img src=http://example.invalid/x onerror=alert(1)><script>document.title='49'</script>{{ 7*7 }}"
 OVERRIDE = "\u202eevil\n\x1b[31m" + "long" * 2500

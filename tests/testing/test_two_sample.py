@@ -1077,3 +1077,8 @@ def test_refitting_more_rows_than_pair_distances_fit_is_refused(draw, monkeypatc
         dd.InputError, match=r"tuning='refit' keeps all pair distances in memory and takes at most 50 rows; got 67"
     ):
         dd.two_sample_test(*draw(0), tuning="refit", n_permutations=19)
+
+
+def test_an_estimator_without_a_test_is_named():
+    with pytest.raises(TypeError, match="no test is known for Ridge"):
+        plan.plan_test(type("Ridge", (), {})(), None, None)

@@ -84,17 +84,9 @@ def cluster(address: str | None) -> Any:
     return connected(address)
 
 
-def first_block(table: Any) -> Any:
-    """The first block of a large file; a table as it is."""
-    from densdiff.io.files import File
-
-    return next(iter(table), {}) if isinstance(table, File) else table
-
-
 def column_names(table: Any) -> list[str]:
-    """The names of the columns of a table, if it has any."""
-    block = first_block(table)
-    return list(block) if isinstance(block, dict) else list(getattr(block, "column_names", ()))
+    """The names of the columns of a table or a large file, if it has any."""
+    return list(table) if isinstance(table, dict) else list(getattr(table, "column_names", ()))
 
 
 def split_column(table: Any, name: str) -> tuple[Any, Any]:
@@ -147,9 +139,9 @@ def refuse_clock(table: Any, path: Path) -> None:
     from densdiff import messages
     from densdiff.errors import InputError
 
-    kinds = [str(field.type) for field in getattr(first_block(table), "schema", ())]
-    for name, kind in zip(column_names(table), kinds, strict=False):
-        if kind.startswith(("timestamp", "date", "time")):
+    for field in getattr(table, "schema", ()):
+        if str(field.type).startswith(("timestamp", "date", "time")):
+            name = field.name
             cure = (
                 f"give --time {messages.quote_name(name)} if it is the time, or name the other columns with --columns"
             )

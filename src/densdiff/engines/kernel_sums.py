@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.kernel import Categories, features, squared_distances
+from densdiff.core.kernel import Categories, squared_distances
+from densdiff.core.kernel import features as feature_ladder
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
 from densdiff.core.weights import compact_weights, weights_at
@@ -42,30 +42,51 @@ def _fused() -> ModuleType | None:
     return fused
 
 
+@dataclass(frozen=True)
+class CenterFeatures:
+    """The features psi at some centers, for each of several sigmas.
+
+    Categories are the last columns of rows and centers; their factor must be the same for every sigma.
+    """
+
+    centers: FloatArray  # (b, d)
+    sigmas: FloatArray  # (S,), widest first
+    direct: bool  # whether distances are made of differences, see `squared_distances`
+    categories: Categories | None = None
+
+
 def group_sums(
     rows: FloatArray,
     weights: FloatArray,
     groups: npt.NDArray[np.integer],
-    centers: FloatArray,
-    sigmas: FloatArray,
+    features: CenterFeatures,
     *,
-    direct: bool,
-    categories: Categories | None = None,
-    block_rows: int | None = None,
     fused: bool | None = None,
     threads: int | None = None,
 ) -> FloatArray:
-    """Sum of w_i psi(x_i) over the rows of each group, for each sigma (widest first): (S, groups, b).
+    """Sum of w_i psi(x_i) over the rows of each group, for each sigma: (S, groups, b).
 
-    Rows are visited group by group, so that a block is summed by a few products of contiguous slices. Categories are
-    the last columns of rows and centers; their factor must be the same for every sigma, and with them, or with a size
-    of blocks, the sum is NumPy's. Otherwise the compiled sum is taken where numba is installed and `fused_pays`; who
-    calls for many parts of the same data says so by ``fused``, from the size of the whole.
+    With categories the sum is NumPy's. Otherwise the compiled sum is taken where numba is installed and `fused_pays`;
+    who calls for many parts of the same data says so by ``fused``, from the size of the whole.
     """
+    centers, sigmas = features.centers, features.sigmas
     if fused is None:
         fused = fused_pays(len(rows), int(groups.max()) + 1, len(centers), len(sigmas))
-    if fused and categories is None and block_rows is None and rows.shape[1] > 0 and (fast := _fused()) is not None:
-        return np.asarray(fast.group_sums(rows, weights, groups, centers, sigmas, direct=direct, threads=threads))
+    if fused and features.categories is None and rows.shape[1] > 0 and (compiled := _fused()) is not None:
+        sums = compiled.group_sums(rows, weights, groups, centers, sigmas, direct=features.direct, threads=threads)
+        return np.asarray(sums)
+    return numpy_group_sums(rows, weights, groups, features)
+
+
+def numpy_group_sums(
+    rows: FloatArray,
+    weights: FloatArray,
+    groups: npt.NDArray[np.integer],
+    features: CenterFeatures,
+    block_rows: int | None = None,
+) -> FloatArray:
+    """`group_sums` by NumPy: group by group, so that a block is summed by a few products of contiguous slices."""
+    centers, sigmas, categories = features.centers, features.sigmas, features.categories
     row_codes = center_codes = np.empty((0, 0))
     if categories is not None:
         (rows, row_codes), (centers, center_codes) = categories.split(rows), categories.split(centers)
@@ -79,11 +100,11 @@ def group_sums(
         chosen = order[start : start + block_rows]
         stop = start + len(chosen)
         block_weights = weights[chosen]
-        squared = squared_distances(rows[chosen], centers, direct)  # (k, b)
+        squared = squared_distances(rows[chosen], centers, features.direct)  # (k, b)
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
         factor = None if categories is None else categories.factor(widest, row_codes[chosen], center_codes)
-        for level, plain in enumerate(features(squared, sigmas)):
+        for level, plain in enumerate(feature_ladder(squared, sigmas)):
             psi = plain if factor is None else plain * factor
             for g, low, high in cuts:
                 sums[level, g] += block_weights[low:high] @ psi[low:high]
@@ -97,38 +118,28 @@ class GroupSums:
     omega: FloatArray | float
     groups: GroupPattern
     n_groups: int
-    centers: FloatArray
-    sigmas: FloatArray
-    direct: bool
-    categories: Categories | None
+    features: CenterFeatures
     fused: bool  # decided by the size of all samples
     threads: int | None  # 1 for blocks, which have threads of their own
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         k = len(rows)
         weights, groups = weights_at(self.omega, start, k), self.groups.part(start, k)
-        options: dict[str, Any] = {"direct": self.direct, "categories": self.categories}
-        options |= {"fused": self.fused, "threads": self.threads}
-        sums = group_sums(rows, weights, groups, self.centers, self.sigmas, **options)
+        sums = group_sums(rows, weights, groups, self.features, fused=self.fused, threads=self.threads)
         lacking = self.n_groups - sums.shape[1]  # groups of which a small block has no row
         return np.pad(sums, ((0, 0), (0, lacking), (0, 0))) if lacking else sums
 
 
 def sample_sums(
-    samples: Sequence[tuple[Sample, FloatArray, GroupPattern]],
-    centers: FloatArray,
-    sigmas: FloatArray,
-    *,
-    direct: bool,
-    categories: Categories | None = None,
+    samples: Sequence[tuple[Sample, FloatArray, GroupPattern]], features: CenterFeatures
 ) -> list[FloatArray]:
     """`group_sums` of the rows, weights and groups of each sample, (S, groups, b)."""
 
     group_counts = [int(groups.pattern.max()) + 1 for *_, groups in samples]
     all_rows = [rows for rows, *_ in samples]
-    fused = fused_pays(sum(map(len, all_rows)), sum(group_counts), len(centers), len(sigmas))
+    fused = fused_pays(sum(map(len, all_rows)), sum(group_counts), len(features.centers), len(features.sigmas))
     tasks = [
-        GroupSums(compact_weights(omega), groups, k, centers, sigmas, direct, categories, fused, rows.inner_threads)
+        GroupSums(compact_weights(omega), groups, k, features, fused, rows.inner_threads)
         for (rows, omega, groups), k in zip(samples, group_counts, strict=True)
     ]
     return totals(all_rows, tasks)
@@ -155,13 +166,12 @@ def means_at(
     """Mean features of all rows of each sample, (S, b), in one pass; a factor of categories may depend on sigma."""
     order = np.argsort(-sigmas, kind="stable")  # widest first
     ladders = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
+    several = [CenterFeatures(centers, ladder, direct, categories) for ladder in ladders]
     fused = fused_pays(sum(map(len, samples)), len(samples), len(centers), len(sigmas))
 
     def task(rows: Sample) -> _SeveralSums:
         group, omega, threads = GroupPattern(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), rows.inner_threads
-        return _SeveralSums(
-            [GroupSums(omega, group, 1, centers, ladder, direct, categories, fused, threads) for ladder in ladders]
-        )
+        return _SeveralSums([GroupSums(omega, group, 1, features, fused, threads) for features in several])
 
     back = np.argsort(order)
     return [np.concatenate(sums)[back, 0] for sums in totals(samples, [task(rows) for rows in samples])]
@@ -191,8 +201,8 @@ def psi(
 ) -> FloatArray:
     """The features of some rows at one sigma, (k, b)."""
     if categories is None:
-        return next(features(squared_distances(rows, centers, direct), np.array([sigma])))
+        return next(feature_ladder(squared_distances(rows, centers, direct), np.array([sigma])))
     (numbers, codes), (center_numbers, center_codes) = categories.split(rows), categories.split(centers)
-    values = next(features(squared_distances(numbers, center_numbers, direct), np.array([sigma])))
+    values = next(feature_ladder(squared_distances(numbers, center_numbers, direct), np.array([sigma])))
     values *= categories.factor(sigma, codes, center_codes)
     return values

@@ -14,7 +14,7 @@ from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.data import parameters
 from densdiff.data.pair import check_arrays
 from densdiff.data.points import check_points
-from densdiff.engines.kernel_sums import evaluate, group_sums
+from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.prepared import Prepared, WeightedSample, prepare
@@ -166,7 +166,7 @@ def likelihood_width(
     rows, omega = sample.rows[:], sample.omega
     direct = _direct(rows, rows, float(sigmas[-1]))
     mass = np.bincount(groups, weights=omega)
-    sums = group_sums(rows, omega, groups, rows, sigmas, direct=direct)  # (S, groups, n)
+    sums = group_sums(rows, omega, groups, CenterFeatures(rows, sigmas, direct))  # (S, groups, n)
     scores = np.zeros(len(sigmas))
     for fold in members:
         held = fold[groups] > 0  # (n,)

@@ -14,7 +14,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.data.pair import check_arrays
 from densdiff.data.points import check_points
-from densdiff.engines.kernel_sums import evaluate, group_sums
+from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.threads import on_one_thread
@@ -142,7 +142,8 @@ def _fold_scores(data: Prepared, chosen: selection.IntArray, sigmas: FloatArray)
     groups_x, groups_y = data.folds.groups_x.all(), data.folds.groups_y.all()
     direct = _direct(data, float(sigmas[-1]))
     members = data.folds.members[: data.n_folds]  # (folds, groups)
-    sums = group_sums(data.y.rows[:], data.y.omega, groups_y, centers, sigmas, direct=direct)  # (S, groups, b)
+    features = CenterFeatures(centers, sigmas, direct)
+    sums = group_sums(data.y.rows[:], data.y.omega, groups_y, features)  # (S, groups, b)
     mass = np.bincount(groups_y, weights=data.y.omega).astype(np.float64)
     out = members[:, groups_x].T > 0  # (n, folds)
     train, held = (omega[:, None] * side for side in (~out, out))
@@ -158,7 +159,8 @@ def _last_fit(data: Prepared, chosen: selection.IntArray, sigma: float) -> tuple
     """Coefficients (b,) from all rows at one sigma, the mean log ratio over X, and the gap left."""
     centers, direct, one = data.x.rows[chosen], _direct(data, sigma), np.array([sigma])
     one_group = np.zeros(len(data.y.rows), dtype=np.intp)
-    means = group_sums(data.y.rows[:], data.y.omega, one_group, centers, one, direct=direct)[0, 0]  # (b,)
+    features = CenterFeatures(centers, one, direct)
+    means = group_sums(data.y.rows[:], data.y.omega, one_group, features)[0, 0]  # (b,)
     psi = next(density_ratio.feature_ladder(kernel.squared_distances(data.x.rows[:], centers, direct), one))  # (n, b)
     alpha, gap = density_ratio.maximize(psi, data.x.omega, means)
     return alpha, float(data.x.omega @ density_ratio.log_ratios(psi, alpha)), gap

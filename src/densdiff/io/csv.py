@@ -14,7 +14,7 @@ from densdiff.io import csv_flaws
 from densdiff.io.arrow import pyarrow
 from densdiff.io.csv_form import CsvForm, csv_form
 from densdiff.io.options import Options
-from densdiff.io.text import Part, Text
+from densdiff.io.text import Part, Text, TextFile
 from densdiff.io.wording import reason
 
 _PARSED = 1 << 20  # bytes that a thread parses at a time; a row may not reach over two ends of them
@@ -22,27 +22,16 @@ _MOST = (1 << 31) - 1  # bytes that pyarrow takes for one block
 
 
 @dataclass(frozen=True)
-class CsvFile:
+class CsvFile(TextFile):
     """A CSV file whose first lines are known; ``kinds`` are those of its columns once all rows were looked at."""
 
-    text: Text
     form: CsvForm
     chosen: list[str] | None
     kinds: dict[str, Any] = field(default_factory=dict)
 
-    rows = None  # only reading tells
-
-    @property
-    def places(self) -> list[Any]:
-        return self.text.places
-
     @property
     def names(self) -> list[str]:
         return self.chosen or self.form.names
-
-    def fits(self, room: float) -> bool:
-        """Whether the text takes no more than ``room`` bytes."""
-        return self.text.fits(room)
 
     def check(self) -> None:
         """Refuse nothing: the first lines have told all that can be told before reading."""

@@ -77,6 +77,16 @@ class File:
             return self.reader.names
 
     @property
+    def column_names(self) -> list[str]:
+        """The names as a `pyarrow.Table` has them, none for arrays."""
+        return self.names or []
+
+    @property
+    def schema(self) -> Any:
+        """Names and kinds of the columns as a `pyarrow.Table` has them, by the first block; empty for arrays."""
+        return getattr(next(iter(self), None), "schema", ())
+
+    @property
     def fits(self) -> bool:
         with self._as_input_error():
             return self.reader.fits(memory.room())

@@ -12,32 +12,21 @@ from densdiff.errors import InputError
 from densdiff.io import memory
 from densdiff.io.arrow import pyarrow, validate
 from densdiff.io.jsonl_flaws import refuse_crash, refuse_line
-from densdiff.io.text import Part, Text
+from densdiff.io.text import Part, TextFile
 from densdiff.io.wording import reason, refuse_absent
 
 _PARSED = 1 << 20  # bytes that a thread parses at a time; a line may not reach over two ends of them
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(TextFile):
     """A file of JSON Lines; its columns are known after a look through all lines."""
 
-    text: Text
     chosen: list[str] | None
-
-    rows = None  # only reading tells
-
-    @property
-    def places(self) -> list[Any]:
-        return self.text.places
 
     @property
     def names(self) -> list[str]:
         return self.chosen or self._schema.names
-
-    def fits(self, room: float) -> bool:
-        """Whether the text takes no more than ``room`` bytes."""
-        return self.text.fits(room)
 
     def check(self) -> None:
         """Look through all lines, and refuse the first that would be refused later."""

@@ -123,6 +123,23 @@ class Text:
         return data
 
 
+@dataclass(frozen=True)
+class TextFile:
+    """What the readers of CSV and of JSON Lines answer alike."""
+
+    text: Text
+
+    rows = None  # only reading tells
+
+    @property
+    def places(self) -> list[Path]:
+        return self.text.places
+
+    def fits(self, room: float) -> bool:
+        """Whether the text takes no more than ``room`` bytes."""
+        return self.text.fits(room)
+
+
 def open_text(place: Path, name: str) -> tuple[Text, bytes]:
     """A file and its first lines, which are text."""
     pyarrow("csv")  # before a gigabyte is read in vain

@@ -10,7 +10,7 @@ import numpy as np
 from densdiff.core import kernel, radial, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
 from densdiff.core.weights import group_masses, sum_of_squares
-from densdiff.engines.kernel_sums import evaluate, psi, sample_sums
+from densdiff.engines.kernel_sums import CenterFeatures, evaluate, psi, sample_sums
 from densdiff.solvers.base import Side
 from densdiff.solvers.prepared import WeightedSample
 
@@ -129,7 +129,7 @@ class CentersSolver(CenterKernel):
         self.log_scales = np.array([self.log_scale(sigma) for sigma in sigmas])
         samples = [(x.rows, x.omega, folds.groups_x), (y.rows, y.omega, folds.groups_y)]
         # two of (S, groups, b)
-        self._sums = sample_sums(samples, centers, sigmas, direct=self.direct, categories=categories)
+        self._sums = sample_sums(samples, CenterFeatures(centers, sigmas, self.direct, categories))
         self._mass = [group_masses(groups, omega) for _, omega, groups in samples]
         if lams is None:
             row_sums = [G.sum() / len(G) for G in self.grams(sigmas)]

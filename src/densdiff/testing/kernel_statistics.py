@@ -39,8 +39,19 @@ def width_of_each_density(model: Model, sigma_unit: float) -> ReportedModel:
     return (sigma * sigma_unit, sigma * sigma_unit), None
 
 
+class _KernelScales:
+    """Values of a model carry the scale that the kernel has at its sigma."""
+
+    models: list[Model]
+    kernel: PairKernel
+
+    @property
+    def log_scales(self) -> FloatArray:
+        return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
+
+
 @dataclass(frozen=True)
-class KernelStatistics(BaseStatistics):
+class KernelStatistics(_KernelScales, BaseStatistics):
     """From the kernel between all rows, in tiles, never an N x N array: for up to a few thousand rows."""
 
     rows: FloatArray  # (N, d)
@@ -48,10 +59,6 @@ class KernelStatistics(BaseStatistics):
     kernel: PairKernel
     report: Callable[[Model, float], ReportedModel] = sigma_and_lam
     combines_with_low_order = True
-
-    @property
-    def log_scales(self) -> FloatArray:
-        return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def table(self, labels: BoolArray) -> FloatArray:
         """Statistics of all models, (k, M), for labels (k, N)."""
@@ -92,17 +99,13 @@ def kernel_limits(some_rows: FloatArray, models: list[Model], kernel: PairKernel
 
 
 @dataclass(frozen=True)
-class CenterStatistics(BaseStatistics):
+class CenterStatistics(_KernelScales, BaseStatistics):
     """From features at centers: T is the squared length of a mean, so the cost is N times the number of centers."""
 
     rows: FloatArray  # (N, d)
     models: list[Model]
     kernel: CenterKernel
     combines_with_low_order = True
-
-    @property
-    def log_scales(self) -> FloatArray:
-        return np.array([self.kernel.log_scale(sigma) for sigma, _ in self.models])
 
     def table(self, labels: BoolArray) -> FloatArray:
         """Statistics of all models, (k, M), for labels (k, N)."""
@@ -134,13 +137,14 @@ def _rounded(statistics: FloatArray, kernel: CenterKernel, model: Model, factor:
     return np.where(statistics <= _ROUNDING * factor * peak, 0.0, statistics)
 
 
-class SummedStatistics(BaseStatistics):
+class SummedStatistics(_KernelScales, BaseStatistics):
     """E6 of rows that are not in memory, from mean features at centers, and the limit of its null."""
+
+    kernel: CenterKernel
 
     def __init__(self, data: Prepared, models: list[Model], kernel: CenterKernel) -> None:
         self.data, self.models, self.kernel = data, models, kernel
         sigmas = np.array([sigma for sigma, _ in models])
-        self.log_scales = np.array([kernel.log_scale(sigma) for sigma in sigmas])
         samples = data.x.rows, data.y.rows
         self._means = means_at(samples, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
 
