@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binom
 
 import densdiff as dd
-from densdiff.core import kernel
-from densdiff.core.noise import DistanceNoise
+from densdiff.core import kernel, overlap
 from densdiff.core.scaling import pooled_scaling
+from densdiff.solvers import overlap as solver_overlap
 from densdiff.sources import scan
 from tests.calibration import balance, changes, coverage, size
 
@@ -106,20 +106,41 @@ def test_uncentered_distances_are_caught(draw, monkeypatch):
     assert change() > 0.1
 
 
-def test_an_interval_that_forgets_the_degenerate_limit_is_caught(monkeypatch):
-    """Near distance 0 the linear part of the variance vanishes; a normal interval made of it shrinks to nothing."""
-    cell, runs = coverage.gaussians(0.03, 1), 60
+def missed_distances(models, pairs):
+    """How many intervals do not hold the true squared distance."""
+    intervals = np.array([model.l2_distance(coverage.LEVEL).interval for model in models])  # (runs, 2)
+    truth = pairs[0].l2
+    return int(((intervals[:, 0] > truth) | (truth > intervals[:, 1])).sum())
+
+
+def test_a_jackknife_that_forgets_how_alike_its_samples_are_is_caught(monkeypatch):
+    """Values without one group differ by a twentieth of what new samples would: their plain deviation is too small."""
+    cell, runs = coverage.gaussians(0.5, 1), 60
     pairs = [coverage.draw(cell, run)[0] for run in range(runs)]
     models = [dd.LSDD(random_state=run).fit(pair.x, pair.y) for run, pair in enumerate(pairs)]
+    assert missed_distances(models, pairs) <= most(runs, 1 - coverage.LEVEL)
+    monkeypatch.setattr(overlap, "jackknife_error", lambda values: float(np.std(values[1:], ddof=1)))
+    assert missed_distances(models, pairs) > most(runs, 1 - coverage.LEVEL)
+
+
+def left_blurred(path):
+    """Wrong: single columns blurred as much as all together can be, and no word of what that hides."""
+    blurred = path.at(4)
+    return blurred, blurred.over(blurred)
+
+
+def test_an_interval_around_blurred_densities_is_caught(monkeypatch):
+    """Of densities with jumps a blur always hides something: the interval is around another truth."""
+    random, runs = np.random.default_rng(0), 60
+    rows = [(random.random((400, 2)), random.random((400, 2)) * [1.0, 0.5]) for _ in range(runs)]
+    models = [dd.LSDD(random_state=run).fit(x, y) for run, (x, y) in enumerate(rows)]
 
     def missed():
-        intervals = np.array([model.l2_distance(coverage.LEVEL).interval for model in models])  # (runs, 2)
-        truth = pairs[0].l2
-        return int(((intervals[:, 0] > truth) | (truth > intervals[:, 1])).sum())
+        ends = np.array([model.l2_distance(coverage.LEVEL).normalized_interval for model in models])  # (runs, 2)
+        return int(((ends[:, 0] > 1 / 3) | (ends[:, 1] < 1 / 3)).sum())  # |p|^2 = 1, |q|^2 = 2, <p, q> = 1
 
     assert missed() <= most(runs, 1 - coverage.LEVEL)
-    whole = DistanceNoise.variance_parts
-    monkeypatch.setattr(DistanceNoise, "variance_parts", lambda self, a: (whole(self, a)[0], 0.0))
+    monkeypatch.setattr(solver_overlap._Path, "limit", left_blurred)
     assert missed() > most(runs, 1 - coverage.LEVEL)
 
 

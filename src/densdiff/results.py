@@ -25,6 +25,15 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else str(value)
 
 
+def _finite(value: Any) -> Any:
+    """A value with None for every infinite end of an interval, which JSON cannot hold."""
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and np.isinf(value) else value
+
+
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
     """How a result was computed; the common part of every result."""
@@ -46,7 +55,7 @@ class Receipt:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values."""
-        return dict(json.loads(json.dumps(self._contents(), allow_nan=False, default=_plain)))
+        return dict(json.loads(json.dumps(_finite(self._contents()), allow_nan=False, default=_plain)))
 
     def _contents(self) -> dict[str, Any]:
         """What ``to_dict`` holds, before it is made plain."""

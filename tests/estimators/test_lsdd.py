@@ -19,10 +19,10 @@ GRIDS = {
     "ratio sqrt2": (2.0 * ROOT ** -np.arange(5.0), [1.0, 0.1, 0.01]),
     "other ratios": ([0.3, 2.0, 0.7, 1.1], [0.05, 3.0, 0.4]),
 }
-CURVES = {"difference": (1.0, -1.0), "p": (1.0, 0.0), "q": (0.0, 1.0)}
+DIFFERENCE = (1.0, -1.0)
 
 
-def fitted_and_loop(x, y, sigma, lam, curve="difference"):
+def fitted_and_loop(x, y, sigma, lam):
     """A fit, and the plain loop over its models: fold scores (models, folds * repeats) in standardized units."""
     model = dd.LSDD(sigma, lam, solver="centers", random_state=5).fit(x, y)
     inner_x, inner_y, deviation = oracle.standardized(x, y)
@@ -30,7 +30,7 @@ def fitted_and_loop(x, y, sigma, lam, curve="difference"):
     models = list(zip(model.cv_results_["sigma"], model.cv_results_["lam"], strict=True))
     folds = model.fit_.data.folds
     labels = [oracle.fold_labels(folds.members, groups) for groups in (folds.groups_x.all(), folds.groups_y.all())]
-    table = oracle.score_table(inner_x, inner_y, centers, models, labels, CURVES[curve])
+    table = oracle.score_table(inner_x, inner_y, centers, models, labels, DIFFERENCE)
     return model, (inner_x, inner_y, centers, models, table), deviation.prod()
 
 
@@ -56,24 +56,32 @@ def test_fast_path_scores_chooses_and_estimates_as_the_plain_loop(draw, n, m, d,
     assert result.squared * volume == pytest.approx(max(0.0, averaged), rel=1e-6, abs=1e-8 * size)
 
 
-def test_normalized_distance_has_norms_of_their_own_smoothing(draw):
-    x, y = draw(12, 30, 24, 2)
-    parts = {}
-    for curve in CURVES:
-        model, inner, volume = fitted_and_loop(x, y, "cv", "cv", curve)
-        parts[curve] = oracle.averaged_debiased(*inner, folds=5, curve=CURVES[curve]) / volume
-    expected = parts["difference"] / (parts["p"] + parts["q"])  # E9
-    assert 0 < expected < 1
-    assert model.l2_distance().normalized == pytest.approx(expected, rel=1e-6)
-
-
+@pytest.mark.parametrize("given", [{"sigma": 0.7}, {"lam": 0.3}, {"sigma": 0.7, "lam": 0.3}, {}])
 @pytest.mark.parametrize("solver", ["centers", "spectral", "pairs"])
-def test_norms_do_not_take_over_a_given_smoothing_of_the_difference(draw, solver):
+def test_no_model_of_the_difference_changes_the_normalized_distance_or_the_error(draw, solver, given):
     x, y = draw(12, 60, 50, 1)
-    free = dd.LSDD(solver=solver, random_state=5).fit(x, y)
-    given_model = dd.LSDD(free.sigma_, free.lam_, solver=solver, random_state=5).fit(x, y)
-    a, b = free.l2_distance(), given_model.l2_distance()
-    assert b.squared / b.normalized == pytest.approx(a.squared / a.normalized, rel=1e-9)
+    free, asked = (
+        model.fit(x, y).l2_distance()
+        for model in (dd.LSDD(random_state=5), dd.LSDD(**given, solver=solver, random_state=5))
+    )
+    assert asked.normalized == free.normalized
+    assert asked.normalized_interval == free.normalized_interval
+    assert asked.standard_error == free.standard_error
+    assert asked.interval[0] <= min(free.interval[0], asked.squared)
+    assert asked.interval[1] >= max(free.interval[1], asked.squared)
+    if given or solver == "centers":
+        assert asked.squared == pytest.approx(max(0.0, asked.estimates["debiased"]), rel=0.5)
+        assert asked.squared != free.squared
+    else:
+        assert asked.squared == free.squared
+
+
+def test_squared_over_normalized_is_the_sum_of_the_norms():
+    pair = dd.datasets.gaussian_shift(mu=0.5, n=2000, random_state=0)
+    found = dd.l2_distance(pair.x, pair.y, random_state=0)
+    # the integral of a squared normal density is 1 / (2 sqrt(pi) deviation); 2,000 rows of each tell it to some percent
+    deviation = float(np.std(np.concatenate([pair.x - pair.x.mean(), pair.y - pair.y.mean()])))
+    assert found.squared / found.normalized == pytest.approx(1 / (np.sqrt(np.pi) * deviation), rel=0.1)
 
 
 @pytest.mark.parametrize("d", [1, 3])
@@ -363,12 +371,15 @@ def test_debiased_distance_is_right_on_average_for_the_papers_gaussians():
 
 def test_falling_back_on_centers_says_what_may_come_closer(monkeypatch, draw):
     monkeypatch.setattr(fit, "PAIRS_ROWS", 50)
-    result = dd.l2_distance(*draw(0, 40, 30, 4), model=dd.LSDD(n_centers=20), random_state=0)
-    assert result.solver == "centers"
-    assert "70 rows in 4 columns" in result.warnings[-1]
-    assert "solver='pairs'" in result.warnings[-1]
-    named = dd.l2_distance(*draw(0, 40, 30, 4), model=dd.LSDD(n_centers=20, solver="centers"), random_state=0)
-    assert named.warnings == ()
+    x, y = draw(0, 40, 30, 4)
+    model = dd.LSDD(n_centers=20, random_state=0).fit(x, y)
+    band = model.confidence_band(x[:3])
+    assert band.solver == "centers"
+    assert "70 rows in 4 columns" in band.warnings[-1]
+    assert "solver='pairs'" in band.warnings[-1]
+    assert model.l2_distance().warnings == ()  # which does not rest on centers
+    named = dd.LSDD(n_centers=20, solver="centers", random_state=0).fit(x, y)
+    assert named.confidence_band(x[:3]).warnings == ()
 
 
 @pytest.mark.parametrize(

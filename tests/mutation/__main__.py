@@ -41,6 +41,7 @@ BESIDE = {  # tests that a module has beside those in the file of its name
     "grid": ["core/test_fourier.py", "solvers/test_spectral.py"],
     "kernel": ["engines/test_kernel_sums.py"],
     "noise": ["solvers/test_uncertainty.py"],
+    "overlap": ["solvers/test_overlap.py"],
     "radial": ["solvers/test_pairs.py"],
     "ridge": ["golden/test_golden.py"],
     "regions": ["core/test_rules.py"],

@@ -19,7 +19,7 @@ from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
-from densdiff.solvers.distance import fit_distance, raw_estimates, saturation_note
+from densdiff.solvers.distance import fit_distance, open_end_note, raw_estimates, saturation_note
 from densdiff.solvers.fit import PAIRS_ROWS, Fit, Settings, find_fit
 from densdiff.solvers.prepared import prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
@@ -221,7 +221,7 @@ class LSDD(BaseEstimator):
             upper=upper,
             level=level,
             simultaneous=simultaneous,
-            **self._receipt(fit, self._notes(fit)),
+            **self._receipt(fit, [*self._notes(fit), *_solver_notes(fit)]),
         )
 
     @on_one_thread
@@ -233,18 +233,19 @@ class LSDD(BaseEstimator):
         notes = self._notes(fit)
         if note := saturation_note(distance):
             messages.warn(note, notes)
-        squared, error, low, high = from_log(
-            [distance.value, distance.error, *distance.ends], distance.log_factor
-        ).tolist()
+        if note := open_end_note(distance):
+            notes.append(note)
         return DistanceResult(
-            squared=squared,
+            squared=distance.squared,
             normalized=distance.normalized,
-            standard_error=error,
-            interval=(low, high),
+            standard_error=distance.standard_error,
+            interval=distance.interval,
             normalized_interval=distance.normalized_ends,
             level=level,
             estimates=raw_estimates(fit),
             log_squared=distance.log_squared,
+            resolution=distance.resolution,
+            metric=distance.metric,
             **self._receipt(fit, notes),
         )
 
@@ -262,7 +263,7 @@ class LSDD(BaseEstimator):
         }
 
     def _notes(self, fit: Fit) -> list[str]:
-        notes = [*fit.data.notes, *fit.solver.notes, *_solver_notes(fit)]
+        notes = [*fit.data.notes, *fit.solver.notes]
         if (fewest := min(fit.data.sizes)) < _FEW_ROWS:
             notes.append(f"a sample has only {fewest} rows: a distance of this size may be chance alone")
         return notes
@@ -275,8 +276,8 @@ def _solver_notes(fit: Fit) -> list[str]:
         return []
     rows, d = sum(fit.data.sizes), fit.data.x.rows.shape[1]
     return [
-        f"{rows} rows in {d} columns are too many for pairs, so {len(centers)} centers were used; "
-        f"solver='pairs' on {PAIRS_ROWS} rows drawn at random may be more accurate"
+        f"{rows} rows in {d} columns are too many for pairs, so f rests on {len(centers)} centers; "
+        f"solver='pairs' on {PAIRS_ROWS} rows drawn at random may give a better f"
     ]
 
 

@@ -24,14 +24,18 @@ class DistanceResult(Receipt):
     standard_error : float or None
         Of ``squared``; None for KDE.
     interval, normalized_interval : tuple of two floats or None
-        Confidence intervals for the true ``squared`` and ``normalized``, cut at 0 (and 1); not symmetric, since
-        smoothing can only hide distance. None for KDE.
+        Confidence intervals for the true ``squared`` and ``normalized``. An upper end of inf, or 1, means that the
+        rows cannot tell it. None for KDE.
     level : float
         Nominal coverage of the intervals.
     estimates : dict of str to float or None
         The raw estimates by name, unclipped; for LSDD E4 to E8 of docs/math, for KDE ``plug_in``.
     log_squared : float or None
         Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
+    resolution : float or None
+        How far all columns together were blurred, in units of the typical width of a column. None for KDE.
+    metric : str or None
+        "columns" if columns were scaled one by one, "whitened" if their correlation was taken out. None for KDE.
     """
 
     squared: float
@@ -42,6 +46,8 @@ class DistanceResult(Receipt):
     level: float
     estimates: dict[str, float | None]
     log_squared: float | None
+    resolution: float | None = None
+    metric: str | None = None
 
     def __str__(self) -> str:
         lines = [

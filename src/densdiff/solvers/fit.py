@@ -107,6 +107,12 @@ class Fit:
         return self.solver.categories if isinstance(self.solver, CentersSolver) else None
 
     @property
+    def is_automatic(self) -> bool:
+        """Whether sigma, lam and the solver were left to the data."""
+        asked = self.settings
+        return asked.sigmas is None and asked.lams is None and asked.centers is None and asked.solver != "centers"
+
+    @property
     def log_factor(self) -> float:
         """Logarithm of what turns values at the chosen model into the user's units."""
         return -float(self.solver.log_scales[self.choice.model[0]]) - self.data.scaling.log_volume

@@ -1,0 +1,100 @@
+"""Sums of Gaussian kernels between groups of rows for a ladder of widths, on a grid in one column, by pairs in more.
+
+Formulas that use them are in `core.overlap`.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy.fft import next_fast_len, rfft
+
+from densdiff.core.kernel import needs_direct_differences, radius
+from densdiff.core.radial import make_bins
+from densdiff.core.scaling import FloatArray
+from densdiff.engines.pair_distances import pair_histograms
+
+_REACH = 8.5  # widths at which a Gaussian is nothing
+_RUN = 4  # rungs of the ladder that share a grid
+_NODES_A_WIDTH = 4
+_MOST_NODES = 1 << 18
+_BAND = 6.5  # frequencies, in units of 1 / width, beyond which a Gaussian has no power
+
+
+def column_sums(
+    values: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, widths: FloatArray
+) -> Iterator[FloatArray]:
+    """Yield sums of omega_i omega_j exp(-(x_i - x_j)^2 / (2 s^2)) over pairs i != j by groups, (r, groups, groups).
+
+    ``widths`` fall; a few of them share a grid and come together. Rows move to the nearest node, which adds a known
+    variance to every difference; a mirrored column has mirrored nodes. Empty stretches are shortened to where kernels
+    end. It ends early where a grid would be too long.
+    """
+    order = np.argsort(values, kind="stable")
+    ordered, weights, group = values[order], omega[order], groups[order]
+    gaps = np.diff(ordered)
+    squares = np.bincount(groups, np.square(omega), minlength=n_groups).astype(np.float64)
+    for first in range(0, len(widths), _RUN):
+        run = widths[first : first + _RUN]
+        spacing, reach = float(run[-1]) / _NODES_A_WIDTH, _REACH * float(run[0])
+        places = np.concatenate([[0.0], np.cumsum(np.minimum(gaps, reach))]) / spacing
+        places += 0.5 * (np.ceil(places[-1]) - places[-1])  # nodes as far from the last row as from the first
+        nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
+        if nodes > _MOST_NODES:
+            return
+        cells = group * nodes + np.rint(places).astype(np.intp)
+        counts = np.bincount(cells, weights, minlength=n_groups * nodes).reshape(n_groups, nodes)
+        step = 2.0 * np.pi / (nodes * spacing)
+        kept = min(nodes // 2, int(_BAND / (step * float(run[-1]))) + 1)
+        spectra, frequency = rfft(counts, axis=1)[:, :kept], step * np.arange(kept)
+        yield np.array(
+            [_grid_sums(spectra, frequency, nodes * spacing, float(width), spacing, squares) for width in run]
+        )
+
+
+def _grid_sums(
+    spectra: npt.NDArray[np.complexfloating],
+    frequency: FloatArray,
+    period: float,
+    width: float,
+    spacing: float,
+    squares: FloatArray,
+) -> FloatArray:
+    """The sums at one width from the transforms of the groups' counts, (groups, groups)."""
+    narrower = np.sqrt(width**2 - spacing**2 / 6.0)  # rounding to nodes adds the rest, on average
+    used = int(np.searchsorted(frequency, _BAND / narrower))
+    power = np.exp(-0.5 * np.square(narrower * frequency[:used])) * (width * np.sqrt(2.0 * np.pi) / period)
+    power[1:] *= 2.0  # of the two signs of a frequency one is kept
+    chosen = spectra[:, :used]
+    real, imaginary = np.ascontiguousarray(chosen.real), np.ascontiguousarray(chosen.imag)
+    sums = (real * power) @ real.T + (imaginary * power) @ imaginary.T
+    sums[np.diag_indices(len(sums))] -= squares * power.sum()  # rows with themselves, on one node
+    return np.asarray(sums)
+
+
+def level_sums(
+    codes: npt.NDArray[np.intp], omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, ratios: FloatArray
+) -> FloatArray:
+    """Sums as of `column_sums` for categories, whose kernel is 1 on equal and r on other levels."""
+    levels = int(codes.max()) + 1
+    counts = np.bincount(groups * levels + codes, omega, minlength=n_groups * levels).reshape(n_groups, levels)
+    equal, mass = counts @ counts.T, counts.sum(axis=1)
+    own = np.diag(np.bincount(groups, np.square(omega), minlength=n_groups))
+    r = ratios[:, None, None]
+    return np.asarray(r * np.outer(mass, mass) + (1.0 - r) * equal - own)
+
+
+def pair_sums(
+    rows: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, widths: FloatArray
+) -> FloatArray:
+    """Sums as of `column_sums` for rows of any number of columns, from histograms of distances."""
+    order = np.argsort(groups, kind="stable")
+    extent, narrowest = radius(rows), float(widths[-1])
+    direct = needs_direct_differences(extent, narrowest, rows.shape[1])
+    bins = make_bins(widths, extent, _REACH)
+    histograms = pair_histograms(rows[order], omega[order], groups[order], bins, direct=direct)
+    kernels = np.exp(-0.5 * np.square(np.divide.outer(bins.nodes, widths)))  # (bins, S)
+    # linear weights between nodes err by a twelfth of the second difference on average over a bin
+    kernels[1:-1] -= (kernels[:-2] - 2.0 * kernels[1:-1] + kernels[2:]) / 12.0
+    kernels[-1] = 0.0
+    return np.moveaxis(histograms.reshape(n_groups, n_groups, -1) @ kernels, 2, 0)

@@ -1,0 +1,148 @@
+"""The rows that an overlap is taken from: drawn, in groups and blocks, columns brought to common widths.
+
+What is computed from them is in `overlap`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core import overlap as formulas
+from densdiff.core import selection
+from densdiff.core.scaling import FloatArray
+from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, WeightedSample
+
+_GROUPS = 20  # of rows, left out one by one for the error
+FEWEST = 10  # rows of a sample that tell an interval
+BLOCK_ROWS, _MOST_BLOCKS = 2000, 8  # rows of each sample whose pairs are all looked at, and how many times
+_SPACINGS = 0.7  # of rounded numbers that were whitened: narrower kernels would see the rounding
+_CLIP = 4.0  # widths beyond which a value counts as an outlier in a correlation
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of both samples with weights and groups: columns of numbers in common widths, then codes of categories."""
+
+    numbers: FloatArray  # (N, d)
+    codes: FloatArray  # (N, c)
+    omega: FloatArray  # (N,)
+    groups: npt.NDArray[np.intp]  # (N,) X's from 0, Y's from n_groups
+    n_groups: int  # of one sample
+    levels: npt.NDArray[np.intp]  # (c,)
+    spacings: FloatArray  # (d,) of rounded numbers, 0 for others
+    narrowest: float = 0.0  # kernels narrower than that would see the rounding
+    log_volume: float = 0.0  # of one unit cube of the numbers, in the units they came in
+
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """Effective numbers of rows."""
+        masses, squares = self._weight_sums()
+        x, y = slice(self.n_groups), slice(self.n_groups, None)
+        return float(masses[x].sum() ** 2 / squares[x].sum()), float(masses[y].sum() ** 2 / squares[y].sum())
+
+    @property
+    def smaller(self) -> float:
+        return min(self.sizes)
+
+    def means(self, sums: FloatArray) -> FloatArray:
+        """Mean kernel values from sums between groups."""
+        return formulas.pair_means(sums, *self._weight_sums())
+
+    def _weight_sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of the weights and of their squares in each group, (2 n_groups,) each."""
+        masses = np.bincount(self.groups, self.omega, minlength=2 * self.n_groups).astype(np.float64)
+        squares = np.bincount(self.groups, np.square(self.omega), minlength=2 * self.n_groups).astype(np.float64)
+        return masses, squares
+
+    def scaled(self, scales: FloatArray) -> "Rows":
+        """Each column of numbers divided by its scale."""
+        numbers = np.asfortranarray(self.numbers / scales)
+        spacings = np.array([_spacing(values) for values in numbers.T])
+        return replace(
+            self, numbers=numbers, spacings=spacings, log_volume=self.log_volume + float(np.log(scales).sum())
+        )
+
+    def whitened(self, matrix: FloatArray) -> "Rows":
+        """The numbers under a linear map of about their own widths."""
+        volume = self.log_volume - float(np.linalg.slogdet(matrix)[1])
+        numbers, narrowest = np.asfortranarray(self.numbers @ matrix), _SPACINGS * float(self.spacings.max())
+        spacings = np.zeros_like(self.spacings)
+        return replace(self, numbers=numbers, spacings=spacings, narrowest=narrowest, log_volume=volume)
+
+    def between(self, start: int, stop: int) -> "Rows":
+        """Rows by their number within their group."""
+        order = np.argsort(self.groups, kind="stable")
+        numbers = np.arange(len(order)) - np.searchsorted(self.groups[order], self.groups[order])
+        kept = np.sort(order[(start <= numbers) & (numbers < stop)])
+        chosen = {name: getattr(self, name)[kept] for name in ("numbers", "codes", "omega", "groups")}
+        return replace(self, **chosen)
+
+    def blocks(self) -> list["Rows"]:
+        """Rows in blocks with equally many of each group; the pairs within blocks stand for all pairs (E17)."""
+        each, rows = BLOCK_ROWS // self.n_groups, np.bincount(self.groups)
+        if rows.max() <= each:
+            return [self]
+        count = int(np.clip(rows.min() // each, 1, _MOST_BLOCKS))
+        return [self.between(k * each, (k + 1) * each) for k in range(count)]
+
+
+def rows_of(data: Prepared) -> Rows:
+    """At most `OVERLAP_ROWS` rows of each sample, drawn by number, and their groups."""
+    drawn = [_drawn(sample, data.seed) for sample in (data.x, data.y)]
+    fewest = min(len(omega) for _, omega in drawn)
+    n_groups = min(_GROUPS, fewest) if fewest >= FEWEST else 1
+    groups = [selection.assign_groups(data.seed, len(omega), n_groups).all().astype(np.intp) for _, omega in drawn]
+    together = np.concatenate([rows for rows, _ in drawn])
+    numbers = np.asfortranarray(data.numbers(together))
+    return Rows(
+        numbers=numbers,
+        codes=together[:, numbers.shape[1] :],
+        omega=np.concatenate([omega / omega.sum() for _, omega in drawn]),
+        groups=np.concatenate([groups[0], n_groups + groups[1]]),
+        n_groups=n_groups,
+        levels=data.levels,
+        spacings=np.zeros(numbers.shape[1]),
+    )
+
+
+def _drawn(sample: WeightedSample, seed: int) -> tuple[FloatArray, FloatArray]:
+    n = len(sample.rows)
+    if n <= OVERLAP_ROWS:
+        return sample.rows[:], np.ascontiguousarray(sample.omega)
+    chosen = np.sort(selection.draw_rows(seed, n, OVERLAP_ROWS))
+    return sample.rows[chosen], sample.omega[chosen]
+
+
+def common_widths(rows: Rows) -> Rows:
+    """Columns of numbers divided by the width of the normal density that is as concentrated."""
+    in_x = rows.groups < rows.n_groups
+    samples = rows.numbers[in_x], rows.numbers[~in_x]
+    density = np.mean([1.0 / formulas.collision_scales(sample) for sample in samples], axis=0)
+    deviation = rows.numbers.std(axis=0)
+    scales = np.where(np.isfinite(density) & (density > 0), 1.0 / density, np.where(deviation > 0, deviation, 1.0))
+    return rows.scaled(scales)
+
+
+def covariance_within(rows: Rows) -> FloatArray:
+    """Covariance of the numbers within the samples, values far from the median cut."""
+    total = np.zeros((rows.numbers.shape[1],) * 2)
+    in_x = rows.groups < rows.n_groups
+    for chosen in (in_x, ~in_x):
+        values = rows.numbers[chosen]
+        cut = np.clip(values - np.median(values, axis=0), -_CLIP, _CLIP)
+        total += 0.5 * np.atleast_2d(np.cov(cut.T))
+    return total
+
+
+def _spacing(values: FloatArray) -> float:
+    """The smallest step between values of which most occur more than once; 0 for others."""
+    distinct = np.unique(values)
+    return float(np.diff(distinct).min()) if 1 < len(distinct) <= len(values) / 2 else 0.0
+
+
+def apart_levels(rows: Rows) -> FloatArray:
+    """Squared distance of unequal levels: as far apart as two rows differ in a column of numbers, (c,)."""
+    total = rows.omega.sum()
+    equal = [np.square(np.bincount(codes.astype(np.intp), rows.omega) / total).sum() for codes in rows.codes.T]
+    return np.asarray(2.0 / np.maximum(1.0 - np.array(equal), 1e-9))

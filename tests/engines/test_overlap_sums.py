@@ -1,0 +1,194 @@
+"""Kernel sums between groups of rows against double loops: on a grid, by levels, by distances of pairs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from densdiff.engines import overlap_sums as engine
+
+WIDTHS = 4.0 * 2.0 ** (-0.5 * np.arange(26))
+
+
+def brute_sums(kernel, omega, groups, n_groups):
+    """One pair at a time; ``kernel(i, j)`` is (S,), of all widths."""
+    sums = np.zeros((len(kernel(0, 0)), n_groups, n_groups))
+    for i in range(len(omega)):
+        for j in range(len(omega)):
+            if i != j:
+                sums[:, groups[i], groups[j]] += omega[i] * omega[j] * kernel(i, j)
+    return sums
+
+
+def gaussian_kernel(rows, widths):
+    return lambda i, j: np.exp(-0.5 * np.square(rows[i] - rows[j]).sum() / widths**2)
+
+
+def nodes_of(values, run):
+    """Where `column_sums` puts the rows: on the nearest node, gaps cut to where the widest kernel of a run ends."""
+    order = np.argsort(values, kind="stable")
+    spacing = run[-1] / 4
+    cut = np.minimum(np.diff(values[order]), 8.5 * run[0])
+    nodes = np.empty(len(values))
+    places = np.concatenate([[0.0], np.cumsum(cut)]) / spacing
+    nodes[order] = np.rint(places + 0.5 * (np.ceil(places[-1]) - places[-1]))
+    return nodes, spacing
+
+
+def brute_column_sums(values, omega, groups, n_groups, widths):
+    """Rows moved to nodes, and kernels as much narrower as that widens them on average."""
+    sums = []
+    for first in range(0, len(widths), 4):
+        run = widths[first : first + 4]
+        nodes, spacing = nodes_of(values, run)
+        narrower = np.sqrt(run**2 - spacing**2 / 6)
+        kernel = gaussian_kernel(nodes[:, None] * spacing, narrower)
+        sums.append(brute_sums(kernel, omega, groups, n_groups) * (run / narrower)[:, None, None])
+    return np.concatenate(sums)
+
+
+def masses_of(omega, groups, n_groups):
+    mass = np.bincount(groups, omega, minlength=n_groups)
+    return np.outer(mass, mass)
+
+
+@st.composite
+def weighted_groups(draw, most=30):
+    """A source of random numbers, the number of rows, their weights and groups, of which the last has a row."""
+    n, n_groups = draw(st.integers(2, most)), draw(st.integers(1, 5))
+    random = np.random.default_rng([draw(st.integers(0, 10_000)), n, n_groups])
+    omega = random.random(n) ** 3 if draw(st.booleans()) else np.full(n, 1.0 / n)
+    groups = random.integers(0, n_groups, n)
+    groups[0] = n_groups - 1
+    return random, n, omega, groups, n_groups
+
+
+def some_values(random, n, kind):
+    values = random.normal(size=n)
+    if kind == "ties":
+        return np.round(2 * values)
+    if kind == "outliers":
+        values[: 1 + n // 10] *= 1e6
+    if kind == "gaps":
+        values[n // 2 :] += 1e6
+    return values
+
+
+KINDS = st.sampled_from(["normal", "ties", "outliers", "gaps"])
+
+
+@given(case=weighted_groups(), kind=KINDS)
+def test_column_sums_are_those_of_rows_on_nodes(case, kind):
+    random, n, omega, groups, n_groups = case
+    values = some_values(random, n, kind)
+    found = np.concatenate(list(engine.column_sums(values, omega, groups, n_groups, WIDTHS[:12])))
+    expected = brute_column_sums(values, omega, groups, n_groups, WIDTHS[:12])
+    # frequencies beyond 6.5 / width are left out: 1e-10 of a kernel's peak
+    assert np.all(np.abs(found - expected) <= 1e-9 * masses_of(omega, groups, n_groups) + 1e-15)
+
+
+@given(case=weighted_groups(), kind=KINDS)
+def test_column_sums_err_by_no_more_than_rounding_to_nodes_can(case, kind):
+    random, n, omega, groups, n_groups = case
+    values = some_values(random, n, kind)
+    found = np.concatenate(list(engine.column_sums(values, omega, groups, n_groups, WIDTHS[:12])))
+    expected = brute_sums(gaussian_kernel(values[:, None], WIDTHS[:12]), omega, groups, n_groups)
+    # a difference moves by a node at most, a quarter of a width, where kernels fall by exp(-1/2) a width at most;
+    # the narrower kernel is 1/sqrt(1 - 1/96) times as high and by the square of that as steep
+    high = (1 - 1 / 96) ** -0.5
+    bound = 0.25 * np.exp(-0.5) * high**2 + high - 1
+    assert np.all(np.abs(found - expected) <= bound * masses_of(omega, groups, n_groups) + 1e-9)
+
+
+def test_column_sums_of_many_rows_are_right_to_a_thousandth():
+    """Rounding errors of single rows average out: what remains of them is a mean of n terms."""
+    random = np.random.default_rng(0)
+    values, groups = random.normal(size=3000), np.arange(3000) % 2
+    omega = np.full(3000, 1 / 3000)
+    found = np.concatenate(list(engine.column_sums(values, omega, groups, 2, WIDTHS[:16])))
+    for sums, width in zip(found, WIDTHS, strict=False):
+        kernel = np.exp(-0.5 * np.square(np.subtract.outer(values, values) / width))
+        np.fill_diagonal(kernel, 0.0)
+        expected = [[kernel[i::2, j::2].sum() / 3000**2 for j in range(2)] for i in range(2)]
+        np.testing.assert_allclose(sums, expected, rtol=3e-3)
+
+
+@given(case=weighted_groups(), far=st.sampled_from([1e3, 1e6, 1e15, 1e200]))
+def test_the_length_of_a_gap_beyond_reach_changes_nothing(case, far):
+    random, n, omega, groups, n_groups = case
+    values = np.sort(np.round(random.normal(size=n), 3))
+    near, gone = values.copy(), values.copy()
+    near[-1], gone[-1] = values[-1] + 50, far
+    sums = [np.concatenate(list(engine.column_sums(v, omega, groups, n_groups, WIDTHS[:12]))) for v in (near, gone)]
+    np.testing.assert_allclose(sums[0], sums[1], rtol=0, atol=1e-12)
+
+
+@given(case=weighted_groups(), kind=KINDS)
+def test_the_order_of_rows_changes_no_sum(case, kind):
+    random, n, omega, groups, n_groups = case
+    values, order = some_values(random, n, kind), random.permutation(n)
+    calls = (values, omega, groups), (values[order], omega[order], groups[order])
+    sums = [np.concatenate(list(engine.column_sums(*call, n_groups, WIDTHS[:8]))) for call in calls]
+    np.testing.assert_allclose(*sums, rtol=0, atol=1e-12 * n**2)
+    pairs = [engine.pair_sums(call[0][:, None], *call[1:], n_groups, WIDTHS[:8]) for call in calls]
+    np.testing.assert_allclose(*pairs, rtol=0, atol=1e-12 * n**2)
+
+
+@given(case=weighted_groups())
+def test_a_mirrored_column_has_the_same_sums(case):
+    random, n, omega, groups, n_groups = case
+    values = random.normal(size=n)
+    sums = [
+        np.concatenate(list(engine.column_sums(v, omega, groups, n_groups, WIDTHS[:12]))) for v in (values, -values)
+    ]
+    np.testing.assert_allclose(*sums, rtol=0, atol=1e-12 * n**2)
+
+
+def test_a_grid_that_would_be_too_long_ends_the_ladder():
+    values = 30.0 * np.arange(3000.0)  # no gap is beyond the reach of the widest kernels
+    found = list(engine.column_sums(values, np.ones(3000), np.zeros(3000, dtype=int), 1, WIDTHS))
+    assert 0 < sum(map(len, found)) < len(WIDTHS)
+
+
+@given(case=weighted_groups(60), levels=st.sampled_from([1, 2, 5, 3000]))
+def test_level_sums_equal_a_double_loop(case, levels):
+    random, n, omega, groups, n_groups = case
+    codes = random.integers(0, levels, n)
+    ratios = np.array([0.9, 0.3, 1e-300, 0.0])
+    found = engine.level_sums(codes, omega, groups, n_groups, ratios)
+    expected = brute_sums(lambda i, j: np.where(codes[i] == codes[j], 1.0, ratios), omega, groups, n_groups)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13 * omega.sum() ** 2)
+
+
+@given(case=weighted_groups(), kind=KINDS, d=st.sampled_from([1, 2, 5]))
+def test_pair_sums_equal_a_double_loop(case, kind, d):
+    random, n, omega, groups, n_groups = case
+    rows, widths = np.column_stack([some_values(random, n, kind) for _ in range(d)]), WIDTHS[:13]
+    found = engine.pair_sums(rows, omega, groups, n_groups, widths)
+    expected = brute_sums(gaussian_kernel(rows, widths), omega, groups, n_groups)
+    # between nodes 0.02 apart in u, exp(-u^4 / 2) bends by 2.7 at most: a twelfth of that, times 0.02^2
+    assert np.all(np.abs(found - expected) <= 1e-4 * masses_of(omega, groups, n_groups) + 1e-13)
+
+
+@pytest.mark.parametrize("kind", ["column", "levels", "pairs"])
+def test_a_row_twice_is_a_row_of_twice_the_weight(kind):
+    """But for the pair of a row with its copy, which a row of twice the weight has not got."""
+    random = np.random.default_rng(1)
+    values, groups = np.round(random.normal(size=20), 1), np.arange(20) % 3
+    twice = np.concatenate([np.arange(20), [4, 4, 7]])
+    weights = np.bincount(twice, minlength=20).astype(float)
+
+    def with_own_pairs(index, omega):
+        if kind == "column":
+            sums = next(engine.column_sums(values[index], omega, groups[index], 3, WIDTHS))
+            peak = (1 - np.square(WIDTHS[3] / 4 / WIDTHS[:4]) / 6) ** -0.5
+        elif kind == "levels":
+            sums = engine.level_sums((10 * values[index] + 50).astype(int), omega, groups[index], 3, np.full(4, 0.3))
+            peak = np.ones(4)
+        else:
+            sums, peak = engine.pair_sums(values[index, None], omega, groups[index], 3, WIDTHS[:4]), np.ones(4)
+        return sums + peak[:, None, None] * np.diag(np.bincount(groups[index], np.square(omega)))
+
+    copied = with_own_pairs(twice, np.ones(len(twice)))
+    # distances of 0 are on a node, whose kernel lost a twelfth of its bend: 1e-5
+    np.testing.assert_allclose(copied, with_own_pairs(np.arange(20), weights), rtol=1e-9 if kind != "pairs" else 1e-5)
