@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 
 import densdiff as dd
 from densdiff.core import radial
+from densdiff.data.pair import check_pair
+from densdiff.solvers import overlap
+from densdiff.solvers.prepared import prepare
 
 IMAGES = Path(__file__).parent / "images"
 # beside the repository: its licence does not let it in
@@ -202,6 +205,53 @@ def draw_radial_kernel():
     save(figure, "radial_kernel.png")
 
 
+def blurred_distances(x, y, run):
+    """The normalized distance at every width, (widths,): of all columns together, and corrected by single columns."""
+    data = prepare(check_pair(x, y, None, None), standardize=True, folds=5, random_state=run)
+    rows = overlap._common_widths(overlap._rows_of(data))
+    joint, paths = overlap._joint_path(rows), overlap._paths(rows)
+    limits, changes = (overlap._product(list(parts)) for parts in zip(*(path.limit() for path in paths), strict=True))
+    fine = limits.times(changes.power(overlap._CONTINUATIONS[1]))
+    plain, corrected = np.full((2, overlap._COLUMN_RUNGS), np.nan)
+    for rung in range(joint.finest + 1):
+        plain[rung] = joint.at(rung).normalized[0]
+        together = joint.at(rung).over(overlap._product([path.at(rung) for path in paths]))
+        corrected[rung] = fine.times(together).normalized[0]
+    return plain, corrected
+
+
+def draw_overlap():
+    """Blurred normalized distances of a shifted normal and a shifted exponential column, alone and beside seven."""
+    figure, axes = new_figure(2, width=9.0)
+    pairs = (
+        ("normal, shifted by 0.7", lambda random, size: random.standard_normal(size), 0.7, 1 - np.exp(-(0.7**2) / 4)),
+        ("exponential, shifted by 0.5", lambda random, size: random.standard_exponential(size), 0.5, 1 - np.exp(-0.5)),
+    )
+    widths = overlap._widths(overlap._COLUMN_RUNGS)
+    for ax, (title, draw, shift, truth) in zip(axes, pairs, strict=True):
+        ax.axhline(truth, color="0.35", lw=0.8)
+        for d, kinds in ((1, ("1 column",)), (8, ("8 columns together", "8 columns, corrected"))):
+            curves = []
+            for run in range(20):
+                random = np.random.default_rng([run, d])
+                x, y = draw(random, (2000, d)), draw(random, (2000, d))
+                x[:, 0] += shift
+                curves.append(blurred_distances(x, y, run))
+            for values, label in zip(np.moveaxis(curves, 1, 0), kinds, strict=False):
+                seen = np.isfinite(values).all(axis=0)
+                color, style = STROKES[("1 column", "8 columns together", "8 columns, corrected").index(label)]
+                mean, spread = values[:, seen].mean(axis=0), values[:, seen].std(axis=0)
+                ax.plot(widths[seen], mean, color=color, ls=style, lw=1.8, marker="o", ms=3, label=label)
+                ax.fill_between(widths[seen], mean - spread, mean + spread, color=color, alpha=0.15, lw=0)
+        ax.set_xscale("log", base=2)
+        ax.set_xticks([1 / 64, 1 / 16, 1 / 4, 1, 4], ["1/64", "1/16", "1/4", "1", "4"])
+        ax.set(xlabel="width of the blur over that of a column", title=title, ylim=(0, 1.45 * truth))
+        ax.text(1 / 64, 1.13 * truth, "line: truth", va="bottom", fontsize="small")
+    axes[0].set_ylabel("normalized distance")
+    axes[0].legend(frameon=False, fontsize="small", loc="lower left")
+    save(figure, "overlap.png")
+
+
 def bessel_kernel(d, lams, r):
     """The radial kernel at one r for every lam from the d-dimensional Bessel integral: another road than core.pairs."""
     high = max(np.sqrt(d), np.sqrt(2.0 * np.log(1.0 / lams.min()))) + 11.0
@@ -265,3 +315,4 @@ if __name__ == "__main__":
         draw_columns()
         draw_filter()
         draw_radial_kernel()
+        draw_overlap()
