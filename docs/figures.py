@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 import densdiff as dd
 from densdiff.core import radial
 from densdiff.data.pair import check_pair
-from densdiff.solvers import overlap
+from densdiff.solvers import overlap, overlap_rows
 from densdiff.solvers.prepared import prepare
 
 IMAGES = Path(__file__).parent / "images"
@@ -208,7 +208,7 @@ def draw_radial_kernel():
 def blurred_distances(x, y, run):
     """The normalized distance at every width, (widths,): of all columns together, and corrected by single columns."""
     data = prepare(check_pair(x, y, None, None), standardize=True, folds=5, random_state=run)
-    rows = overlap._common_widths(overlap._rows_of(data))
+    rows = overlap_rows.common_widths(overlap_rows.rows_of(data))
     joint, paths = overlap._joint_path(rows), overlap._paths(rows)
     limits, changes = (overlap._product(list(parts)) for parts in zip(*(path.limit() for path in paths), strict=True))
     fine = limits.times(changes.power(overlap._CONTINUATIONS[1]))
