@@ -25,13 +25,18 @@ def gaussian_kernel(rows, widths):
 
 
 def nodes_of(values, run):
-    """Where `column_sums` puts the rows: on the nearest node, gaps cut to where the widest kernel of a run ends."""
-    order = np.argsort(values, kind="stable")
-    spacing = run[-1] / 4
-    cut = np.minimum(np.diff(values[order]), 8.5 * run[0])
-    nodes = np.empty(len(values))
-    places = np.concatenate([[0.0], np.cumsum(cut)]) / spacing
-    nodes[order] = np.rint(places + 0.5 * (np.ceil(places[-1]) - places[-1]))
+    """Where `column_sums` puts the rows: on the nearest node, gaps cut to where the widest kernel of a run ends, and
+    rows without another one within that reach far from all others.
+    """
+    spacing, reach = run[-1] / 4, 8.5 * run[0]
+    distances = np.abs(np.subtract.outer(values, values))
+    np.fill_diagonal(distances, np.inf)
+    nodes = 1e9 * (1.0 + np.arange(len(values)))
+    near = np.flatnonzero(distances.min(axis=1) < reach)
+    near = near[np.argsort(values[near], kind="stable")]
+    if len(near):
+        places = np.concatenate([[0.0], np.cumsum(np.minimum(np.diff(values[near]), reach))]) / spacing
+        nodes[near] = np.rint(places + 0.5 * (np.ceil(places[-1]) - places[-1]))
     return nodes, spacing
 
 
@@ -145,9 +150,18 @@ def test_a_mirrored_column_has_the_same_sums(case):
 
 
 def test_a_grid_that_would_be_too_long_ends_the_ladder():
-    values = 30.0 * np.arange(3000.0)  # no gap is beyond the reach of the widest kernels
-    found = list(engine.column_sums(values, np.ones(3000), np.zeros(3000, dtype=int), 1, WIDTHS))
+    values = 0.05 * np.arange(10_000.0)  # within reach of kernels for which the range has more nodes than a grid
+    found = list(engine.column_sums(values, np.ones(10_000), np.zeros(10_000, dtype=int), 1, WIDTHS))
     assert 0 < sum(map(len, found)) < len(WIDTHS)
+
+
+def test_a_first_grid_that_would_be_too_long_holds_the_rows_around_the_median():
+    values = np.concatenate(
+        [30.0 * np.arange(-5000.0, 5000.0), [0.5]]
+    )  # every gap is within reach of the widest kernel
+    n = len(values)
+    first = next(engine.column_sums(values, np.full(n, 1 / n), np.zeros(n, dtype=int), 1, WIDTHS))
+    np.testing.assert_allclose(first[0, 0, 0] * n**2, 2 * np.exp(-0.5 * (0.5 / 4) ** 2), rtol=0.01)
 
 
 @given(case=weighted_groups(60), levels=st.sampled_from([1, 2, 5, 3000]))

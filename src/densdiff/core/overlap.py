@@ -12,7 +12,7 @@ import numpy as np
 from densdiff.core.scaling import FloatArray
 
 _LEAST = 1e-300
-_ROUNDING = 1e-9  # of what is between 0 and 1: sums on a grid are right to 1e-10
+_ROUNDING = 1e-9  # of what is between 0 and 1: smaller differences are rounding
 _MOST_AFFINITY = 4.0  # truly at most 1; more is noise, as where no two rows of a sample are within reach
 _MOST_GAIN = 4.0  # of an affinity between two widths; more is noise
 _MOST_PRODUCT = 1e100  # of the affinities of any number of columns: squares must stay doubles
@@ -104,7 +104,7 @@ def log_volume(widths: FloatArray, spacing: float) -> FloatArray:
     integral = 0.5 * np.log(2.0 * np.pi * np.square(widths))
     if spacing == 0:
         return np.asarray(integral)
-    steps = np.arange(-9, 10)  # at most nine widths
+    steps = np.arange(-9, 10)  # nine widths and more
     kernel = np.exp(-0.5 * np.square(np.multiply.outer(spacing / widths, steps)))  # (S, 19)
     return np.where(widths > spacing, integral, np.log(spacing * kernel.sum(axis=1)))
 
@@ -157,8 +157,8 @@ def collision_scales(rows: FloatArray) -> FloatArray:
     """For each column the deviation of the normal density with the same integral of its square, (d,).
 
     That integral is the mean density at the rows, here from the span of about sqrt(n) neighbours. Outliers and heavy
-    tails hardly change it. Spans of 0 are ties and left out; where most are, the answer is NaN. Of few distinct values
-    it is the share of equal pairs over the usual step.
+    tails hardly change it. Spans of 0 are ties and left out; if three quarters are, the answer is NaN. Of few distinct
+    values the integral is the share of equal pairs over the usual step.
     """
     ordered = np.sort(rows, axis=0)
     n, neighbours = len(rows), max(2, int(len(rows) ** 0.5))

@@ -24,32 +24,51 @@ _BAND = 6.5  # frequencies, in units of 1 / width, beyond which a Gaussian has n
 def column_sums(
     values: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, widths: FloatArray
 ) -> Iterator[FloatArray]:
-    """Yield sums of omega_i omega_j exp(-(x_i - x_j)^2 / (2 s^2)) over pairs i != j by groups, (r, groups, groups).
+    """Yield sums of omega_i omega_j exp(-(x_i - x_j)^2 / (2 s^2)) over pairs i != j by groups, (rungs, groups, groups).
 
     ``widths`` fall; a few of them share a grid and come together. Rows move to the nearest node, which adds a known
-    variance to every difference; a mirrored column has mirrored nodes. Empty stretches are shortened to where kernels
-    end. It ends early where a grid would be too long.
+    variance to a difference on average; a mirrored column has mirrored nodes. Empty stretches are shortened to where
+    kernels end, and rows that no kernel reaches are left out. It ends early where a grid would be too long.
     """
     order = np.argsort(values, kind="stable")
     ordered, weights, group = values[order], omega[order], groups[order]
-    gaps = np.diff(ordered)
-    squares = np.bincount(groups, np.square(omega), minlength=n_groups).astype(np.float64)
     for first in range(0, len(widths), _RUN):
         run = widths[first : first + _RUN]
         spacing, reach = float(run[-1]) / _NODES_A_WIDTH, _REACH * float(run[0])
-        places = np.concatenate([[0.0], np.cumsum(np.minimum(gaps, reach))]) / spacing
-        places += 0.5 * (np.ceil(places[-1]) - places[-1])  # nodes as far from the last row as from the first
+        near, places = _grid_places(ordered, spacing, reach)
         nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
         if nodes > _MOST_NODES:
-            return
-        cells = group * nodes + np.rint(places).astype(np.intp)
-        counts = np.bincount(cells, weights, minlength=n_groups * nodes).reshape(n_groups, nodes)
+            if first > 0:
+                return
+            near, places = _central_rows(near, places)
+            nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
+        cells = group[near] * nodes + np.rint(places).astype(np.intp)
+        counts = np.bincount(cells, weights[near], minlength=n_groups * nodes).reshape(n_groups, nodes)
+        squares = np.bincount(group[near], np.square(weights[near]), minlength=n_groups).astype(np.float64)
         step = 2.0 * np.pi / (nodes * spacing)
-        kept = min(nodes // 2, int(_BAND / (step * float(run[-1]))) + 1)
+        kept = int(_BAND / (step * float(run[-1]))) + 1
         spectra, frequency = rfft(counts, axis=1)[:, :kept], step * np.arange(kept)
         yield np.array(
             [_grid_sums(spectra, frequency, nodes * spacing, float(width), spacing, squares) for width in run]
         )
+
+
+def _grid_places(ordered: FloatArray, spacing: float, reach: float) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """Rows that have another one within reach, all if none has, and their places in units of the spacing."""
+    apart = np.concatenate([[np.inf], np.diff(ordered), [np.inf]])
+    near = np.flatnonzero(np.minimum(apart[:-1], apart[1:]) < reach)
+    if not len(near):
+        near = np.arange(1)
+    places = np.concatenate([[0.0], np.cumsum(np.minimum(np.diff(ordered[near]), reach))]) / spacing
+    places += 0.5 * (np.ceil(places[-1]) - places[-1])  # nodes as far from the last row as from the first
+    return near, places
+
+
+def _central_rows(near: npt.NDArray[np.intp], places: FloatArray) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """The rows around the median that a grid can hold: those beyond count as out of reach of one another."""
+    from_middle = places - np.median(places)
+    central = np.abs(from_middle) <= 0.4 * _MOST_NODES
+    return near[central], places[central] - places[central][0]
 
 
 def _grid_sums(

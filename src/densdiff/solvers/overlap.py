@@ -255,6 +255,8 @@ def _is_falling(affinity: FloatArray, rung: int) -> bool:
 
     At half a typical width most of the fall is behind; at wider ones it has hardly begun, and little of it is a sign.
     """
+    if rung < 2:  # no octave to judge by
+        return True
     fall, least = 1.0 - float(affinity[0]), _FALLS_MUCH if rung >= _SMOOTH_FROM else _FALLS
     return fall > least and fall > _SURELY * formulas.jackknife_error(affinity)
 
@@ -291,7 +293,7 @@ def _ends(variants: list[FloatArray], quantile: float, twice: float, highest: fl
 
 
 def _plain_distance(rows: Rows) -> NormalizedDistance:
-    """E9 of very few rows, which tell no interval, at the widest blur."""
+    """E9 of very few rows, which tell no interval, at the finest blur that is resolved."""
     path = _joint_path(rows)
     overlap = path.at(path.finest)
     value, log_unit = float(np.clip(overlap.normalized[0], 0.0, 1.0)), float(overlap.log_total[0]) - rows.log_volume
