@@ -1,6 +1,6 @@
 """The distance of a fit with its interval, and the paper's estimates beside it.
 
-Estimate and interval come from `overlap`.
+Estimate and interval come from `overlap`, unless a model was asked for: then the estimate is that of the model.
 """
 
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ _EQUAL = 0.125  # of the spacing of rounded numbers: a kernel this wide sees equ
 _FINE = 0.25  # widths: numbers rounded to more than that are not whitened, which would take them off their lattice
 _CONTINUATIONS = (0.0, 1.0 / 3.0, 1.0)  # of the change over the last octave: none, smooth, with jumps
 _CORRELATED = 4.0  # correlation times root of the smaller sample from which whitening is tried
-_FURTHER, _TINY = 0.25, 1e-300
+_FURTHER, _TINY = 0.25, 1e-300  # how much further an end reaches on the far side, over its reach
 _FALLS_MUCH, _FALLS, _SURELY = 0.1, 0.01, 2.5  # loss of affinity in an octave, the last in errors: its limit is open
 
 
@@ -97,7 +97,7 @@ def normalized_distance(data: Prepared, level: float) -> NormalizedDistance:
     middle, is_open = reading.middle, reading.is_open
     log_unit = float(middle.log_total[0])
     low, high = reading.ends(quantile)
-    squared_low, squared_high = _ends([v.squared(log_unit) for v in reading.variants], quantile, reading.twice)
+    squared_low, squared_high = _ends([v.squared(log_unit) for v in reading.variants], quantile, reading.pair_variance)
     value = float(np.clip(middle.normalized[0], 0.0, 1.0))
     surest = 1.0 - 3.0 / rows.smaller  # n rows without an exception leave a share of 3/n open
     return NormalizedDistance(
@@ -161,10 +161,10 @@ def _column_noise(rows: float) -> float:
     return max(_COLUMN_NOISE / float(np.sqrt(rows)), min(_LEVEL_NOISE, _FEW_NOISE / rows))
 
 
-def _level_path(rows: Rows, j: int) -> _Path:
-    """The overlap in one column of categories, levels as far apart as in the joint rows."""
+def _level_path(rows: Rows, j: int, apart: float) -> _Path:
+    """The overlap in one column of categories, whose unequal levels have this squared distance."""
     widths = _widths(_COLUMN_RUNGS)
-    ratios = np.exp(-0.5 * apart_levels(rows)[j] / widths**2)
+    ratios = np.exp(-0.5 * apart / widths**2)
     codes = rows.codes[:, j].astype(np.intp)
     means = rows.means(level_sums(codes, rows.omega, rows.groups, 2 * rows.n_groups, ratios))
     noise = formulas.degenerate_noise(means, rows.sizes)
@@ -174,7 +174,7 @@ def _level_path(rows: Rows, j: int) -> _Path:
 
 def _joint_path(rows: Rows) -> _Path:
     """The overlap of all columns together."""
-    if rows.numbers.shape[1] == 1 and not rows.codes.shape[1]:
+    if _is_one_number(rows):
         return _column_path(rows, 0)
     has_few_columns = rows.numbers.shape[1] + rows.codes.shape[1] <= _FEW_COLUMNS
     widths = _widths(_JOINT_RUNGS if has_few_columns else _FEWER_RUNGS)
@@ -191,6 +191,11 @@ def _joint_path(rows: Rows) -> _Path:
     return _Path(overlaps, formulas.finest_rung(is_resolved), noise)
 
 
+def _is_one_number(rows: Rows) -> bool:
+    """Whether there is a single column, of numbers: then it is all columns together."""
+    return rows.numbers.shape[1] == 1 and not rows.codes.shape[1]
+
+
 def _block_means(block: Rows, apart: FloatArray, widths: FloatArray) -> FloatArray:
     """Mean kernel values between rows of a block, categories as coordinates, (S, 3, 1 + G)."""
     embedded = block.numbers
@@ -202,8 +207,8 @@ def _block_means(block: Rows, apart: FloatArray, widths: FloatArray) -> FloatArr
 
 def _paths(rows: Rows) -> list[_Path]:
     """The overlap in every single column."""
-    numbers, levels = rows.numbers.shape[1], rows.codes.shape[1]
-    return [_column_path(rows, j) for j in range(numbers)] + [_level_path(rows, j) for j in range(levels)]
+    levels = [_level_path(rows, j, apart) for j, apart in enumerate(apart_levels(rows))]
+    return [_column_path(rows, j) for j in range(rows.numbers.shape[1])] + levels
 
 
 @dataclass(frozen=True)
@@ -212,7 +217,7 @@ class _Reading:
 
     variants: list[Overlap]
     rung: int
-    twice: float = 0.0  # variance of the normalized distance that a jackknife counts twice
+    pair_variance: float = 0.0  # of the normalized distance, from pairs of rows alone: a jackknife counts it twice
     is_open: bool = False  # the upper end cannot be told
 
     @property
@@ -221,12 +226,12 @@ class _Reading:
 
     def ends(self, quantile: float) -> tuple[float, float]:
         """Ends of the normalized distance."""
-        return _ends([variant.normalized for variant in self.variants], quantile, self.twice, 1.0)
+        return _ends([variant.normalized for variant in self.variants], quantile, self.pair_variance, 1.0)
 
 
 def _read(rows: Rows, joint: _Path, quantile: float) -> _Reading:
     """The overlap at width 0: columns together from the rung of the shortest interval, as long as finer ones agree."""
-    paths = _paths(rows)
+    paths = [joint] if _is_one_number(rows) else _paths(rows)
     limits, changes = (_product(list(overlaps)) for overlaps in zip(*(path.limit() for path in paths), strict=True))
     if len(paths) == 1:
         return _Reading([limits.times(changes.power(a)) for a in _CONTINUATIONS], joint.finest)
@@ -264,8 +269,8 @@ def _is_falling(affinity: FloatArray, rung: int) -> bool:
 def _degenerate_variance(joint: _Path, rung: int) -> float:
     """Variance of the normalized distance at a rung from pairs of rows alone, not from single rows."""
     x, y, across = np.nan_to_num(joint.noise[min(rung, len(joint.noise) - 1)], posinf=0.0)
-    unlike = 1.0 - float(np.clip(joint.at(rung).normalized[0], 0.0, 1.0))
-    return float(unlike**2 * (x**2 + y**2) / 4.0 + across**2)
+    alike = 1.0 - float(np.clip(joint.at(rung).normalized[0], 0.0, 1.0))
+    return float(alike**2 * (x**2 + y**2) / 4.0 + across**2)
 
 
 def _product(overlaps: list[Overlap]) -> Overlap:
@@ -275,8 +280,10 @@ def _product(overlaps: list[Overlap]) -> Overlap:
     return result
 
 
-def _ends(variants: list[FloatArray], quantile: float, twice: float, highest: float = np.inf) -> tuple[float, float]:
-    """Ends that cover the intervals of all variants; ``twice`` is a variance that the jackknife counts twice.
+def _ends(
+    variants: list[FloatArray], quantile: float, pair_variance: float, highest: float = np.inf
+) -> tuple[float, float]:
+    """Ends that cover the intervals of all variants; ``pair_variance`` is what the jackknife counts twice.
 
     The variance vanishes towards 0 and towards ``highest``: where an estimate is near to one of them by chance, its
     error is too small. As in Wilson's interval of a share, the end on the other side reaches further.
@@ -286,7 +293,7 @@ def _ends(variants: list[FloatArray], quantile: float, twice: float, highest: fl
         value, error = float(variant[0]), formulas.jackknife_error(variant)
         if not np.isfinite(error):
             return -np.inf, highest
-        reach = quantile * error * float(np.sqrt(max(1.0 - twice / max(error**2, _TINY), 0.5)))
+        reach = quantile * error * float(np.sqrt(max(1.0 - pair_variance / max(error**2, _TINY), 0.5)))
         up, down = (_FURTHER * reach * (reach / max(room, reach, _TINY)) for room in (value, highest - value))
         ends.append((value - reach - down, value + reach + up))
     return min(low for low, _ in ends), max(high for _, high in ends)

@@ -4,6 +4,7 @@ What is computed from them is in `overlap`.
 """
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,8 @@ import numpy.typing as npt
 from densdiff.core import overlap as formulas
 from densdiff.core import selection
 from densdiff.core.scaling import FloatArray
-from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, WeightedSample
+from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared
+from densdiff.solvers.uncertainty import subsample
 
 _GROUPS = 20  # of rows, left out one by one for the error
 FEWEST = 10  # rows of a sample that tell an interval
@@ -37,7 +39,7 @@ class Rows:
     @property
     def sizes(self) -> tuple[float, float]:
         """Effective numbers of rows."""
-        masses, squares = self._weight_sums()
+        masses, squares = self._weight_sums
         x, y = slice(self.n_groups), slice(self.n_groups, None)
         return float(masses[x].sum() ** 2 / squares[x].sum()), float(masses[y].sum() ** 2 / squares[y].sum())
 
@@ -47,8 +49,9 @@ class Rows:
 
     def means(self, sums: FloatArray) -> FloatArray:
         """Mean kernel values from sums between groups."""
-        return formulas.pair_means(sums, *self._weight_sums())
+        return formulas.pair_means(sums, *self._weight_sums)
 
+    @cached_property
     def _weight_sums(self) -> tuple[FloatArray, FloatArray]:
         """Sums of the weights and of their squares in each group, (2 n_groups,) each."""
         masses = np.bincount(self.groups, self.omega, minlength=2 * self.n_groups).astype(np.float64)
@@ -79,7 +82,7 @@ class Rows:
         return replace(self, **chosen)
 
     def blocks(self) -> list["Rows"]:
-        """Rows in blocks with equally many of each group; the pairs within blocks stand for all pairs (E17)."""
+        """Rows in blocks, at most `BLOCK_ROWS` of each sample: the pairs within blocks stand for all pairs (E17)."""
         each, rows = BLOCK_ROWS // self.n_groups, np.bincount(self.groups)
         if rows.max() <= each:
             return [self]
@@ -89,29 +92,21 @@ class Rows:
 
 def rows_of(data: Prepared) -> Rows:
     """At most `OVERLAP_ROWS` rows of each sample, drawn by number, and their groups."""
-    drawn = [_drawn(sample, data.seed) for sample in (data.x, data.y)]
-    fewest = min(len(omega) for _, omega in drawn)
-    n_groups = min(_GROUPS, fewest) if fewest >= FEWEST else 1
-    groups = [selection.assign_groups(data.seed, len(omega), n_groups).all().astype(np.intp) for _, omega in drawn]
-    together = np.concatenate([rows for rows, _ in drawn])
+    drawn = [subsample(sample, data.seed, OVERLAP_ROWS) for sample in (data.x, data.y)]
+    sizes = [len(sample.omega) for sample in drawn]
+    n_groups = min(_GROUPS, *sizes) if min(sizes) >= FEWEST else 1
+    groups = [selection.assign_groups(data.seed, size, n_groups).all().astype(np.intp) for size in sizes]
+    together = np.concatenate([sample.points for sample in drawn])
     numbers = np.asfortranarray(data.numbers(together))
     return Rows(
         numbers=numbers,
         codes=together[:, numbers.shape[1] :],
-        omega=np.concatenate([omega / omega.sum() for _, omega in drawn]),
+        omega=np.concatenate([sample.omega / sample.omega.sum() for sample in drawn]),
         groups=np.concatenate([groups[0], n_groups + groups[1]]),
         n_groups=n_groups,
         levels=data.levels,
         spacings=np.zeros(numbers.shape[1]),
     )
-
-
-def _drawn(sample: WeightedSample, seed: int) -> tuple[FloatArray, FloatArray]:
-    n = len(sample.rows)
-    if n <= OVERLAP_ROWS:
-        return sample.rows[:], np.ascontiguousarray(sample.omega)
-    chosen = np.sort(selection.draw_rows(seed, n, OVERLAP_ROWS))
-    return sample.rows[chosen], sample.omega[chosen]
 
 
 def common_widths(rows: Rows) -> Rows:
@@ -136,7 +131,7 @@ def covariance_within(rows: Rows) -> FloatArray:
 
 
 def _spacing(values: FloatArray) -> float:
-    """The smallest step between values of which most occur more than once; 0 for others."""
+    """The smallest step between values that occur twice or more on average; 0 for others."""
     distinct = np.unique(values)
     return float(np.diff(distinct).min()) if 1 < len(distinct) <= len(values) / 2 else 0.0
 
