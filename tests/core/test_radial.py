@@ -100,3 +100,65 @@ def test_binned_kernels_are_right_on_average_over_the_distances(sigma):
                 density @ exact, rel=0, abs=1e-5 * density @ np.abs(exact)
             )
     assert all((kernel[:, -1] == 0).all() for kernel in kernels)
+
+
+LARGE_LAMS = np.array([4.5, 30.0, 1e3, 1e8, 1e30])
+FARTHER_RADII = (0.0, 0.37, 4.1, 8.5, 12.0)  # the Gaussians of F^2 are wider than those of F
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 200])
+def test_tables_of_large_lams_equal_the_bessel_integral(d):
+    expected = quadrature(d, LARGE_LAMS, FARTHER_RADII)
+    shared = radial.radial_table(d, np.concatenate([FILTER_LAMS, LARGE_LAMS]))  # one reach for all of them
+    for i, lam in enumerate(LARGE_LAMS):
+        alone = radial.radial_table(d, np.array([lam]))
+        for table, row in ((alone, 0), (shared, len(FILTER_LAMS) + i)):
+            for found, kernel in zip(look_up(table, row, np.array(FARTHER_RADII)), expected, strict=True):
+                np.testing.assert_allclose(found, kernel[i], rtol=0, atol=1e-11 * kernel[i, 0])
+
+
+@pytest.mark.parametrize("d", [1, 4, 50])
+def test_transform_and_series_agree_on_both_sides_of_the_switch(monkeypatch, d):
+    lams = np.array([1.5, 3.9, 4.1, 10.0])
+    r = np.linspace(0.0, 14.0, 300)
+    tables = []
+    for switch in (1.0, 100.0):  # all by the series, all by the transform
+        monkeypatch.setattr(radial, "_SERIES_FROM", switch)
+        tables.append(radial._make_table(d, tuple(lams)))
+    for row in range(len(lams)):
+        for series, transform in zip(*(look_up(table, row, r) for table in tables), strict=True):
+            np.testing.assert_allclose(series, transform, rtol=0, atol=1e-11 * series[0])
+
+
+@pytest.mark.parametrize("lam", [1.3, 7.0, 1e25])
+def test_series_equals_fifty_digits(lam):
+    r, d = np.array([0.0, 0.8, 3.0]), 3
+    with mp.workdps(50):
+        x = 1 / mp.mpf(lam)
+        terms = range(1, int(120 / mp.log(lam)) + 4)
+        gaussians = [[mp.mpf(k) ** (-mp.mpf(d) / 2) * mp.exp(-(mp.mpf(v) ** 2) / (2 * k)) for k in terms] for v in r]
+        plain = [-mp.fsum((-x) ** k * g for k, g in zip(terms, row, strict=True)) for row in gaussians]
+        squared = [mp.fsum((k - 1) * (-x) ** k * g for k, g in zip(terms, row, strict=True)) for row in gaussians]
+    found = radial.gaussian_series(d, np.array([lam]), r)
+    for values, expected in zip(found, (plain, squared), strict=True):
+        np.testing.assert_allclose(
+            values[0], np.array(expected, dtype=float), rtol=1e-14 * lam / (lam - 1) ** 2 + 1e-14
+        )
+
+
+def test_tables_of_the_same_lams_are_made_once():
+    for lams in (FILTER_LAMS, np.logspace(-4, 12, 40)):
+        assert radial.radial_table(2, lams) is radial.radial_table(2, lams.copy())
+
+
+def test_without_columns_the_kernels_are_the_numbers_of_the_filter():
+    lams = np.array([1e-5, 0.3, 1.0, 7.0, 1e30])
+    table = radial.radial_table(0, lams)
+    bins = radial.make_bins(np.ones(1), 0.0, table.reach)
+    binned = radial.binned_kernels(table, bins, 1.0)
+    for row, lam in enumerate(lams):
+        for kind, power in enumerate((1, 2)):
+            expected = (1 / (1 + lam)) ** power
+            assert look_up(table, row, np.zeros(2))[kind] == pytest.approx(np.full(2, expected), rel=1e-15)
+            assert binned[kind][row, 0] == pytest.approx(expected, rel=1e-15)
+    assert radial.log_scale(2.0, 0) == 0.0

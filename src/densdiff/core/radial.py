@@ -1,7 +1,8 @@
 """E15: the filter F of E11 as a radial kernel, from pair distances alone, in any number of columns.
 
-The radial kernels of F and F^2 come from one cosine transform of their (d-1)-dimensional marginals; distances enter
-as one histogram for each pair of groups, so that every (sigma, lam) is a dot product of a table with histograms.
+The radial kernels of F and F^2 come from one cosine transform of their (d-1)-dimensional marginals, for large lam from
+a sum of Gaussians; distances enter as one histogram for each pair of groups, so that every (sigma, lam) is a dot
+product of a table with histograms.
 Kernels are at sigma = 1 and leave out the factor (2 pi)^(-d/2); ``log_scale`` puts both back.
 """
 
@@ -18,6 +19,10 @@ from densdiff.core.scaling import FloatArray
 _DIGITS = 32.0  # in natural logarithms: a kernel counts as 0 below exp(-32) of its peak
 _TABLE_STEP = 1.3e-3  # of sigma: a cubic through four neighbours is then right to 1e-11
 _NODES = 160
+_SERIES_FROM = 4.0  # of lam: above it 27 Gaussians are enough; both ways are right to 1e-11 from 1.2 to 30
+_SERIES_DIGITS = 37.0  # in natural logarithms: what the terms left out of the sum of Gaussians are below, exp(-37)
+_LEAST_REACH = 14.0  # of sigma: for large lam no pole tells how far the Gaussians reach; those of F^2 reach farthest
+_SMALL_TABLE = 16  # lams
 _BIN_STEP = 0.02  # in sqrt(r / smallest sigma)
 
 
@@ -68,24 +73,59 @@ def _marginals(d: int, frequency: FloatArray, lams: FloatArray) -> tuple[FloatAr
     return plain, squared
 
 
-@lru_cache(maxsize=16)  # of a fifth of a megabyte for one lam, 6 for a ladder of ten
-def _cached_table(d: int, lams: tuple[float, ...]) -> RadialTable:
-    grid = np.array(lams)
-    period = 2.0 * _DIGITS / decay_rate(min(lams))  # the transform of a sum is periodic: half of it is wrap-around
+def _transformed_kernels(d: int, lams: FloatArray, period: float, size: int) -> tuple[FloatArray, FloatArray]:
+    """The kernels of F and F^2 at r = 0, period / size, .. by a cosine transform, two (L, size // 2) arrays."""
     spacing = 2.0 * np.pi / period
-    highest = float(np.sqrt(2.0 * (_DIGITS + 4.0 + max(0.0, np.log(1.0 / min(lams))))))
+    highest = float(np.sqrt(2.0 * (_DIGITS + 4.0 + max(0.0, np.log(1.0 / lams.min())))))
     frequency: FloatArray = spacing * np.arange(int(highest / spacing) + 2, dtype=np.float64)
+    plain, squared = (
+        irfft(marginal, n=size)[:, : size // 2] * (size * spacing / np.sqrt(2.0 * np.pi))
+        for marginal in _marginals(d, frequency, lams)
+    )
+    return plain, squared
+
+
+def gaussian_series(d: int, lams: FloatArray, r: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The kernels of F and F^2 at distances r for lams above 1, two (L, R) arrays: sums of Gaussians (E16).
+
+    With x = exp(-|w|^2 / 2) / lam < 1, F is the sum of (-1)^(k+1) x^k and F^2 the sum of (-1)^k (k - 1) x^k; the
+    inverse transform of exp(-k |w|^2 / 2) is k^(-d/2) exp(-r^2 / (2 k)) in this module's convention.
+    """
+    k = np.arange(1.0, _SERIES_DIGITS / np.log(lams.min()) + 3.0)  # (k,)
+    signs = np.where(k % 2 == 1, 1.0, -1.0)
+    coefficients = signs * np.exp(-np.multiply.outer(np.log(lams), k) - 0.5 * d * np.log(k))  # (L, k)
+    gaussians = np.exp(np.multiply.outer(-0.5 / k, np.square(r)))  # (k, R)
+    return coefficients @ gaussians, (coefficients * (1.0 - k)) @ gaussians
+
+
+def _make_table(d: int, lams: tuple[float, ...]) -> RadialTable:
+    grid = np.array(lams)
+    if d == 0:  # no distances: the kernels are the numbers F and F^2
+        ends_in_zeros = np.array([1.0, 1.0, 0.0, 0.0])
+        plain = np.multiply.outer(1.0 / (1.0 + grid), ends_in_zeros)
+        return RadialTable(1.0, plain, np.square(plain))
+    # the transform of a sum is periodic: half of it is wrap-around
+    period = 2.0 * max(_DIGITS / decay_rate(min(lams)), _LEAST_REACH)
     size = next_fast_len(int(period / _TABLE_STEP) + 1, real=True)
-    kernels = []
-    for marginal in _marginals(d, frequency, grid):
-        kernels.append(irfft(marginal, n=size)[:, : size // 2] * (size * spacing / np.sqrt(2.0 * np.pi)))
-        kernels[-1][:, -2:] = 0.0
-    return RadialTable(period / size, *kernels)
+    by_series = grid > _SERIES_FROM  # (L,)
+    plain, squared = np.empty((2, len(grid), size // 2))
+    if not by_series.all():
+        plain[~by_series], squared[~by_series] = _transformed_kernels(d, grid[~by_series], period, size)
+    if by_series.any():
+        r = period / size * np.arange(size // 2)
+        plain[by_series], squared[by_series] = gaussian_series(d, grid[by_series], r)
+    plain[:, -2:] = squared[:, -2:] = 0.0
+    return RadialTable(period / size, plain, squared)
+
+
+_cached_table = lru_cache(maxsize=16)(_make_table)  # of a fifth of a megabyte for one lam, 6 for a ladder of ten
+_cached_large_table = lru_cache(maxsize=2)(_make_table)  # of 40 megabytes at most for the ladder of mixed columns
 
 
 def radial_table(d: int, lams: FloatArray) -> RadialTable:
-    """The tables of d columns and several lams; cached, since they depend on nothing else."""
-    return _cached_table(d, tuple(map(float, lams)))
+    """The tables of d columns, 0 or more, and several positive lams; cached, since they depend on nothing else."""
+    make = _cached_table if len(lams) <= _SMALL_TABLE else _cached_large_table
+    return make(d, tuple(map(float, lams)))
 
 
 class Radial(NamedTuple):
