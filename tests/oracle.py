@@ -4,6 +4,8 @@ Written from the equations; takes from the library only the draw of centers and 
 and the radial table, which has its own test against quadrature.
 """
 
+import itertools
+
 import numpy as np
 
 from densdiff.core.radial import interpolate, plain_and_squared, radial_table
@@ -157,3 +159,19 @@ def filter_curve(points, x, y, omega_x, omega_y, sigma, lam, curve=(1.0, -1.0)):
     rows = np.concatenate([x, y])
     plain, _ = filter_kernels(distances(points, rows), sigma, lam, x.shape[1])
     return plain @ signed_weights(omega_x, omega_y, curve)
+
+
+def mixed_kernels(a, b, levels, steps, ratio, sigma, lam):
+    """K_F and K_FF of E16 between rows, numbers first and codes last, in units of density, summed over all subsets."""
+    d = a.shape[1] - len(levels)
+    agree = (a[:, None, d:] == b[None, :, d:]).astype(float)
+    plain, squared = np.zeros((2, len(a), len(b)))
+    for subset in itertools.product([False, True], repeat=len(levels)):
+        t = sum(step for step, taken in zip(steps, subset, strict=True) if taken)
+        factor = np.ones((len(a), len(b)))
+        for j, taken in enumerate(subset):
+            factor *= agree[:, :, j] - 1 / levels[j] if taken else 1 / levels[j]
+        kernels = filter_kernels(distances(a[:, :d], b[:, :d]), sigma, lam * ratio ** -float(t), d)
+        plain += factor * kernels[0]
+        squared += factor * kernels[1]
+    return plain, squared

@@ -8,9 +8,10 @@ Kernels are at sigma = 1 and leave out the factor (2 pi)^(-d/2); ``log_scale`` p
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from scipy.fft import irfft, next_fast_len
 from scipy.special import gammaln, log_expit
 
@@ -128,11 +129,35 @@ def radial_table(d: int, lams: FloatArray) -> RadialTable:
     return make(d, tuple(map(float, lams)))
 
 
+class PairKernel(Protocol):
+    """Kernels between rows of which the last ``n_codes`` columns are codes of categories."""
+
+    @property
+    def n_codes(self) -> int:
+        """How many columns of a row are codes."""
+
+    @property
+    def values(self) -> tuple[FloatArray, ...]:
+        """A table for each kernel."""
+
+    def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
+        """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, n_codes) and (l, n_codes)."""
+
+
 class Radial(NamedTuple):
     """Kernels of one lam as tables of r = 0, step, 2 step, ..: even functions that end in two zeros."""
 
     step: float
     values: tuple[FloatArray, ...]
+
+    @property
+    def n_codes(self) -> int:
+        """None: the kernels depend on numbers alone."""
+        return 0
+
+    def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
+        """Each kernel at distances r (in sigmas), of the shape of r."""
+        return interpolate(self, r)
 
 
 def plain_and_squared(table: RadialTable, row: int) -> Radial:
@@ -147,8 +172,16 @@ def statistic_kernel(table: RadialTable, row: int) -> Radial:
 
 def interpolate(kernels: Radial, r: FloatArray) -> list[FloatArray]:
     """The kernels at distances r (in sigmas) by a cubic through four neighbours; shape of r each."""
-    last = len(kernels.values[0]) - 2
-    position = np.minimum(r / kernels.step, last)
+    neighbours, weights = cubic_weights(kernels.step, len(kernels.values[0]), r)
+    return [weighted_neighbours(kernel, neighbours, weights) for kernel in kernels.values]
+
+
+def cubic_weights(
+    step: float, size: int, r: FloatArray
+) -> tuple[tuple[npt.NDArray[np.intp], ...], tuple[FloatArray, ...]]:
+    """Indices and weights of the four entries, in a table of so many, that a cubic at distances r goes through."""
+    last = size - 2
+    position = np.minimum(r / step, last)
     cell = position.astype(np.intp)
     t = position - cell
     weights = (
@@ -157,14 +190,17 @@ def interpolate(kernels: Radial, r: FloatArray) -> list[FloatArray]:
         -(t + 1.0) * t * (t - 2.0) / 2.0,
         (t + 1.0) * t * (t - 1.0) / 6.0,
     )
-    neighbours = (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1))
-    values = []
-    for kernel in kernels.values:
-        value = weights[0] * kernel[neighbours[0]]
-        for w, i in zip(weights[1:], neighbours[1:], strict=True):
-            value += w * kernel[i]
-        values.append(value)
-    return values
+    return (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1)), weights
+
+
+def weighted_neighbours(
+    table: FloatArray, neighbours: tuple[npt.NDArray[np.intp], ...], weights: tuple[FloatArray, ...]
+) -> FloatArray:
+    """The sum of weights times entries of a table."""
+    value = weights[0] * table[neighbours[0]]
+    for w, i in zip(weights[1:], neighbours[1:], strict=True):
+        value += w * table[i]
+    return np.asarray(value)
 
 
 @dataclass(frozen=True)

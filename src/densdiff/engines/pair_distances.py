@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.kernel import squared_distances
-from densdiff.core.radial import Bins, Radial, interpolate
+from densdiff.core.radial import Bins, PairKernel
 from densdiff.core.scaling import FloatArray
 from densdiff.threads import cores, map_in_order
 
@@ -52,25 +52,44 @@ def _group_histograms(
     """Histograms of the pairs i < j with i in one group, by the group of j, (G, bins)."""
     n_groups, width = int(groups[-1]) + 1, bins.count + 1
     counts = np.zeros(n_groups * width)
-    for start, stop in _spans(members, len(rows)):
+    for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE):
+        weights = None if even else np.multiply.outer(omega[start:stop], omega[start:])
+        add_counts(counts, cell, fraction, weights)
+    return counts.reshape(n_groups, width)[:, :-1]
+
+
+def tiles(
+    rows: FloatArray, groups: npt.NDArray[np.intp], bins: Bins, members: range, direct: bool, tile: int
+) -> Iterator[tuple[int, int, npt.NDArray[np.int32], FloatArray]]:
+    """Places of the pairs of rows start .. stop with all rows from start on: a cell, and the share of the next one.
+
+    Cells are numbered by group of the second row, then distance, one more for each group than there are nodes; a pair
+    j <= i has the last node, which never counts. Yields start, stop and two arrays (stop - start, N - start).
+    """
+    for start, stop in _spans(members, len(rows), tile):
         squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
-        squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf  # j <= i: to the bin that never counts
+        squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf
         position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
         position *= bins.per_root
         np.minimum(position, bins.count - 1, out=position)
         cell = position.astype(np.int32)
         position -= cell  # now the fraction that goes to the next node
-        cell += (groups[start:] * width).astype(np.int32)
-        flat, fraction = cell.ravel(), position.ravel()
-        weights = None
-        if not even:
-            weights = np.multiply.outer(omega[start:stop], omega[start:]).ravel()
-            fraction = fraction * weights
-        whole = np.bincount(flat, weights, minlength=counts.size)
-        upper = np.bincount(flat, fraction, minlength=counts.size)
-        counts += whole - upper
-        counts[1:] += upper[:-1]
-    return counts.reshape(n_groups, width)[:, :-1]
+        cell += (groups[start:] * (bins.count + 1)).astype(np.int32)
+        yield start, stop, cell, position
+
+
+def add_counts(
+    counts: FloatArray, cell: npt.NDArray[np.int32], fraction: FloatArray, weights: FloatArray | None
+) -> None:
+    """Add to counts, in place, pairs of some weight, or 1 each, shared between a cell and the next one."""
+    flat, share = cell.ravel(), fraction.ravel()
+    if weights is not None:
+        weights = weights.ravel()
+        share = share * weights
+    whole = np.bincount(flat, weights, minlength=counts.size)
+    upper = np.bincount(flat, share, minlength=counts.size)
+    counts += whole - upper
+    counts[1:] += upper[:-1]
 
 
 @dataclass(frozen=True)
@@ -99,29 +118,31 @@ def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
     return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(np.int32), bins.count)
 
 
-def _spans(members: range, n: int) -> Iterator[tuple[int, int]]:
-    """Runs of rows whose tile against all later rows has about ``_TILE`` entries."""
+def _spans(members: range, n: int, tile: int) -> Iterator[tuple[int, int]]:
+    """Runs of rows whose tile against all later rows has about ``tile`` entries."""
     start = members.start
     while start < members.stop:
-        stop = min(members.stop, start + max(1, _TILE // (n - start)))
+        stop = min(members.stop, start + max(1, tile // (n - start)))
         yield start, stop
         start = stop
 
 
 def radial_sums(
-    points: FloatArray, rows: FloatArray, weights: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+    points: FloatArray, rows: FloatArray, weights: FloatArray, kernels: PairKernel, sigma: float, *, direct: bool
 ) -> list[FloatArray]:
     """Sums over rows of weight times each kernel at each point, (k, c) each for weights (N, c)."""
     sums = [np.empty((len(points), weights.shape[1])) for _ in kernels.values]
     step = max(1, _TILE // len(rows))
     for start in range(0, len(points), step):
-        tiles = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
-        for values, tile in zip(sums, tiles, strict=True):
-            values[start : start + step] = tile @ weights
+        blocks = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
+        for values, block in zip(sums, blocks, strict=True):
+            values[start : start + step] = block @ weights
     return sums
 
 
-def kernel_matrix(points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool) -> FloatArray:
+def kernel_matrix(
+    points: FloatArray, rows: FloatArray, kernels: PairKernel, sigma: float, *, direct: bool
+) -> FloatArray:
     """A single kernel between points and rows, (k, N), in tiles."""
     matrix = np.empty((len(points), len(rows)))
     step = max(1, _TILE // len(rows))
@@ -133,9 +154,10 @@ def kernel_matrix(points: FloatArray, rows: FloatArray, kernels: Radial, sigma: 
 
 
 def kernel_block(
-    points: FloatArray, rows: FloatArray, kernels: Radial, sigma: float, *, direct: bool
+    points: FloatArray, rows: FloatArray, kernels: PairKernel, sigma: float, *, direct: bool
 ) -> list[FloatArray]:
-    """Each kernel between points and rows, (k, N), at sigma but without its scale."""
-    distances = np.sqrt(squared_distances(points, rows, direct))
+    """Each kernel between points and rows, numbers first and codes last, (k, N), at sigma but without its scale."""
+    d = rows.shape[1] - kernels.n_codes
+    distances = np.sqrt(squared_distances(points[:, :d], rows[:, :d], direct))
     distances /= sigma
-    return interpolate(kernels, distances)
+    return kernels.at(distances, points[:, d:], rows[:, d:])

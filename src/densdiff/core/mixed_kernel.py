@@ -1,0 +1,84 @@
+"""E16: kernels on numbers x levels, from radial kernels of many lams and the agreement of the rows in categories."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.agreement import AgreementPolynomial, IntArray
+from densdiff.core.radial import RadialTable, cubic_weights, weighted_neighbours
+from densdiff.core.scaling import FloatArray
+
+MOST_CLASSES = 128  # of agreement, with a table of 0.3 megabytes for each; beyond that one for each step
+
+
+@dataclass(frozen=True)
+class MixedRadial:
+    """Kernels of one lam and one smoothing as tables of r = 0, step, 2 step, ..: even, ending in two zeros.
+
+    With few classes of agreement a row of a table is the kernel of a class, sum_t e_t K_t; else it is K_t itself.
+    """
+
+    step: float
+    values: tuple[FloatArray, ...]  # (C, R) or (T, R)
+    polynomial: AgreementPolynomial
+
+    @property
+    def n_codes(self) -> int:
+        """How many columns of a row are codes, the last ones."""
+        return len(self.polynomial.levels)
+
+    @property
+    def of_equal_rows(self) -> list[float]:
+        """Each kernel of a row with itself."""
+        if has_few_classes(self.polynomial):
+            return [float(kernel[-1, 0]) for kernel in self.values]
+        return [float(self.polynomial.of_equal_rows @ kernel[:, 0]) for kernel in self.values]
+
+    def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
+        """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, J) and (l, J)."""
+        size = self.values[0].shape[1]
+        neighbours, weights = cubic_weights(self.step, size, r)
+        if has_few_classes(self.polynomial):
+            offset = self.polynomial.classes.of_pairs(codes_a, codes_b).astype(np.intp) * size
+            neighbours = tuple(i + offset for i in neighbours)
+            return [weighted_neighbours(kernel.ravel(), neighbours, weights) for kernel in self.values]
+        e = self.polynomial.of_pairs(codes_a, codes_b)  # (T, k, l)
+        results = [np.zeros(r.shape) for _ in self.values]
+        for result, kernel in zip(results, self.values, strict=True):
+            for e_t, kernel_t in zip(e, kernel, strict=True):
+                result += e_t * weighted_neighbours(kernel_t, neighbours, weights)
+        return results
+
+
+def has_few_classes(polynomial: AgreementPolynomial) -> bool:
+    """Whether every class of agreement can have a table of its own."""
+    return polynomial.classes.count <= MOST_CLASSES
+
+
+def mixed_plain_and_squared(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
+    """The kernels of F and F^2; ``rows``, (T,), are those of the table with lam ratio^-t."""
+    return _mixed(table.step, (table.plain[rows], table.squared[rows]), polynomial)
+
+
+def mixed_statistic_kernel(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
+    """The kernel of E12, 2F - F^2; ``rows``, (T,), are those of the table with lam ratio^-t."""
+    return _mixed(table.step, (2.0 * table.plain[rows] - table.squared[rows],), polynomial)
+
+
+def _mixed(step: float, kernels: tuple[FloatArray, ...], polynomial: AgreementPolynomial) -> MixedRadial:
+    """Tables (T, R) of steps as they are, or summed up for every class, (C, R)."""
+    if has_few_classes(polynomial):
+        kernels = tuple(polynomial.by_class @ kernel for kernel in kernels)
+    return MixedRadial(step, kernels, polynomial)
+
+
+def sum_over_steps(kernels: FloatArray, rows: IntArray, sums: FloatArray) -> FloatArray:
+    """Sums over pairs of e_t times a kernel for every lam, (L, k), from those of e_t at every node, (T, nodes, k).
+
+    ``kernels``, (M, nodes), are of all stepped lams; ``rows``, (L, T), tells which are lam ratio^-t.
+    """
+    total = np.zeros((len(rows), sums.shape[2]))
+    for t, pairs in enumerate(sums):
+        total += kernels[rows[:, t]] @ pairs
+    return total
