@@ -119,6 +119,20 @@ def holdout_scores(
     return np.asarray(np.square(filters) @ within.T - 2.0 * filters @ across.T)
 
 
+def whole_scores(
+    spectra: Transform, sigma: float, lams: FloatArray, curve: ComplexArray, noise: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """E17's score of a curve with transform (m,) for every lam, and the noise in it, (L,) each.
+
+    ``noise`` (m,) is the expected power of the noise (E13).
+    """
+    power = (curve.real**2 + curve.imag**2) * spectra.measure
+    own = noise * spectra.measure
+    filters = spectra.filters(sigma, lams)  # (L, m)
+    squares = np.square(filters)
+    return squares @ power - 2.0 * filters @ (power - own), squares @ own
+
+
 def quadratic_forms(spectra: Transform, sigma: float, lam: float, curve: ComplexArray, noise: FloatArray) -> Forms:
     """The twins of E4 to E7 of a curve with transform (m,); ``noise`` (m,) is the power E13 takes off."""
     filters = spectra.filters(sigma, np.array([lam]))[0]

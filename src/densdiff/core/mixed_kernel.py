@@ -58,16 +58,16 @@ def has_few_classes(polynomial: AgreementPolynomial) -> bool:
 
 def mixed_plain_and_squared(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
     """The kernels of F and F^2; ``rows``, (T,), are those of the table with lam ratio^-t."""
-    return _mixed(table.step, (table.plain[rows], table.squared[rows]), polynomial)
+    return mixed(table.step, (table.plain[rows], table.squared[rows]), polynomial)
 
 
 def mixed_statistic_kernel(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
     """The kernel of E12, 2F - F^2; ``rows``, (T,), are those of the table with lam ratio^-t."""
-    return _mixed(table.step, (2.0 * table.plain[rows] - table.squared[rows],), polynomial)
+    return mixed(table.step, (2.0 * table.plain[rows] - table.squared[rows],), polynomial)
 
 
-def _mixed(step: float, kernels: tuple[FloatArray, ...], polynomial: AgreementPolynomial) -> MixedRadial:
-    """Tables (T, R) of steps as they are, or summed up for every class, (C, R)."""
+def mixed(step: float, kernels: tuple[FloatArray, ...], polynomial: AgreementPolynomial) -> MixedRadial:
+    """Kernels from their tables of steps, (T, R), kept as they are or summed up for every class, (C, R)."""
     if has_few_classes(polynomial):
         kernels = tuple(polynomial.by_class @ kernel for kernel in kernels)
     return MixedRadial(step, kernels, polynomial)

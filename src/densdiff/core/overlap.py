@@ -109,6 +109,20 @@ def log_volume(widths: FloatArray, spacing: float) -> FloatArray:
     return np.where(widths > spacing, integral, np.log(spacing * kernel.sum(axis=1)))
 
 
+def width_of_blurs(means: FloatArray, widths: tuple[float, float]) -> float:
+    """Deviation of the normal density whose mean density falls as observed from the narrower to the wider blur.
+
+    ``means`` (2,) are mean kernel values over their widths, the wider one first. Not below 0: 0 where the narrower
+    blur takes off less than a point mass would, infinite where nothing changes.
+    """
+    wide, narrow = np.square(widths)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = float(np.square(means[1] / means[0]))
+    if not 1.0 < ratio:
+        return np.inf
+    return float(np.sqrt(max(0.0, (wide - ratio * narrow) / (2.0 * (ratio - 1.0)))))
+
+
 def degenerate_noise(means: FloatArray, sizes: tuple[float, float]) -> FloatArray:
     """Relative error of the mean kernel values from few pairs being within reach, (S - 1, 3).
 

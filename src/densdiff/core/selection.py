@@ -17,6 +17,7 @@ REPEATS = 2  # partitions into folds of small samples; four were no better in be
 _SMALL = 10_000
 _TEMPERATURE = 0.25  # of the best model's standard error: measured in benchmarks/accuracy.py
 _NEGLIGIBLE = 1e-3
+_PENALTY, _CURVE_TEMPERATURE = 0.5, 1.0  # of the noise in a curve: measured in benchmarks/curves.py
 _DISTINCT_RUNS = 4096
 
 
@@ -86,6 +87,12 @@ def draw_folds(seed: int, n: int, m: int, folds: int, repeats: int | None = None
     return Folds(assign_groups(seed, n, groups), assign_groups(seed, m, groups), members)
 
 
+def one_group(n: int, m: int) -> Folds:
+    """No folds: all rows of a sample in one group."""
+    groups = np.zeros(1, dtype=np.intp)
+    return Folds(GroupPattern(groups, n), GroupPattern(groups, m), np.empty((0, 1)))
+
+
 def stratified_folds(codes: npt.NDArray[np.intp], seed: int, folds: int) -> npt.NDArray[np.intp]:
     """A fold for each row, dealt within each class in one random order of all rows, (n,)."""
     order = np.random.default_rng([seed, 6]).permutation(len(codes))
@@ -123,6 +130,24 @@ def model_weights(fold_scores: FloatArray, chosen: int, folds: int) -> FloatArra
     weights = (excess <= 0).astype(np.float64)
     if error > 0:
         weights = np.exp(-excess / (_TEMPERATURE * error))
+    weights[weights < _NEGLIGIBLE] = 0.0
+    return np.asarray(weights / weights.sum())
+
+
+def penalized(scores: FloatArray, noise: FloatArray) -> FloatArray:
+    """Scores of curves plus half the noise in them: scores of noisy curves are noisy themselves."""
+    return scores + _PENALTY * noise
+
+
+def curve_weights(scores: FloatArray, noise: FloatArray) -> FloatArray:
+    """Weights exp(-(score - least) / noise of the best) of all models for averaging curves, negligible ones 0.
+
+    Scores are penalized; differences between them of the size of the noise in the best curve say little.
+    """
+    total = penalized(scores, noise)
+    best = np.unravel_index(int(np.argmin(total)), total.shape)
+    unit, excess = _CURVE_TEMPERATURE * float(noise[best]), total - total[best]
+    weights = np.exp(-excess / unit) if unit > 0 else (excess <= 0).astype(np.float64)
     weights[weights < _NEGLIGIBLE] = 0.0
     return np.asarray(weights / weights.sum())
 

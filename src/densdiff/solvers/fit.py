@@ -18,6 +18,7 @@ from densdiff.data.points import check_centers
 from densdiff.errors import InputError, NumericalError
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
 from densdiff.solvers.centers import CentersSolver
+from densdiff.solvers.curve import AveragedCurve, find_curve
 from densdiff.solvers.pairs import PairsSolver
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.solvers.search import Choice, choose
@@ -95,7 +96,7 @@ class Fit:
     settings: Settings
     named_solver: NamedSolver
     choice: Choice
-    _kept: dict[str, Densities] = field(default_factory=dict, repr=False, compare=False)
+    _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def solver(self) -> Solver:
@@ -118,8 +119,17 @@ class Fit:
         return -float(self.solver.log_scales[self.choice.model[0]]) - self.data.scaling.log_volume
 
     def difference(self, inner: FloatArray) -> FloatArray:
-        """f at points in inner units, in the user's, (k,)."""
+        """f at points in inner units, in the user's, (k,): averaged over models unless one was asked for."""
+        if self.is_automatic:
+            return self.curve.at(inner)
         return from_log(self.solver.evaluate(DIFFERENCE, self.choice.model, inner), self.log_factor)
+
+    @property
+    def curve(self) -> AveragedCurve:
+        """f averaged over models, found when it is first asked for; not a cached property, as `densities`."""
+        if "curve" not in self._kept:
+            self._kept["curve"] = find_curve(self.data)
+        return self._kept["curve"]
 
     @property
     def densities(self) -> Densities:

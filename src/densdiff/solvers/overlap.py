@@ -24,8 +24,8 @@ from densdiff.solvers.overlap_rows import (
     Rows,
     apart_levels,
     common_widths,
-    covariance_within,
     rows_of,
+    whitened_rows,
 )
 from densdiff.solvers.prepared import Prepared
 
@@ -35,9 +35,7 @@ _COLUMN_NOISE, _JOINT_NOISE = 0.3, 0.5  # over the root of the smaller sample
 _FEW_NOISE, _LEVEL_NOISE = 5.0, 0.1  # the first over the smaller sample
 _SMOOTH_FROM = 6  # the rung of half a typical width: further changes tell how the integrals go on
 _EQUAL = 0.125  # of the spacing of rounded numbers: a kernel this wide sees equal ones only
-_FINE = 0.25  # widths: numbers rounded to more than that are not whitened, which would take them off their lattice
 _CONTINUATIONS = (0.0, 1.0 / 3.0, 1.0)  # of the change over the last octave: none, smooth, with jumps
-_CORRELATED = 4.0  # correlation times root of the smaller sample from which whitening is tried
 _FURTHER, _TINY = 0.25, 1e-300  # how much further an end reaches on the far side, over its reach
 _FALLS_MUCH, _FALLS, _SURELY = 0.1, 0.01, 2.5  # loss of affinity in an octave, the last in errors: its limit is open
 
@@ -114,20 +112,9 @@ def normalized_distance(data: Prepared, level: float) -> NormalizedDistance:
 
 def _best_metric(rows: Rows) -> tuple[Rows, _Path, str]:
     """The rows as they are or whitened within the samples, whichever blur takes less from the densities' norms."""
-    joint, n = _joint_path(rows), rows.smaller
-    if rows.numbers.shape[1] < 2 or n < 4 * rows.numbers.shape[1] or rows.spacings.max() > _FINE:
+    joint, whitened = _joint_path(rows), whitened_rows(rows)
+    if whitened is None:
         return rows, joint, "columns"
-    covariance = covariance_within(rows)
-    deviations = np.sqrt(np.diag(covariance))
-    if not deviations.all():  # a column that is constant within the samples
-        return rows, joint, "columns"
-    correlation = covariance / deviations / deviations[:, None] - np.eye(len(deviations))
-    if np.abs(correlation).max() * np.sqrt(n) < _CORRELATED:
-        return rows, joint, "columns"
-    values, vectors = np.linalg.eigh(covariance)
-    if values[0] <= 1e-8 * values[-1]:
-        return rows, joint, "columns"
-    whitened = rows.whitened(vectors / np.sqrt(values) @ vectors.T * np.exp(np.log(values).mean() / 2))
     other = _joint_path(whitened)
     norms = [
         float(path.at(path.finest).log_total[0]) - part.log_volume for path, part in ((joint, rows), (other, whitened))

@@ -12,13 +12,17 @@ import numpy.typing as npt
 from densdiff.core import overlap as formulas
 from densdiff.core import selection
 from densdiff.core.scaling import FloatArray
-from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared
-from densdiff.solvers.uncertainty import subsample
+from densdiff.engines.overlap_sums import column_sums
+from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, subsample
 
 _GROUPS = 20  # of rows, left out one by one for the error
 FEWEST = 10  # rows of a sample that tell an interval
 BLOCK_ROWS, _MOST_BLOCKS = 2000, 8  # rows of each sample whose pairs are all looked at, and how many times
 _SPACINGS = 0.7  # of rounded numbers that were whitened: narrower kernels would see the rounding
+_FINE = 0.25  # widths: numbers rounded to more than that are not whitened, which would take them off their lattice
+_CORRELATED = 4.0  # correlation times root of the smaller sample from which whitening is tried
+_PILOTS = (0.5, 0.25 * 2.0**0.5)  # widths of the blurs that tell a column's smoothness
+_SMOOTH_RANGE = (0.25, 1.5)  # of the width as concentrated
 _CLIP = 4.0  # widths beyond which a value counts as an outlier in a correlation
 
 
@@ -35,6 +39,8 @@ class Rows:
     spacings: FloatArray  # (d,) of rounded numbers, 0 for others
     narrowest: float = 0.0  # kernels narrower than that would see the rounding
     log_volume: float = 0.0  # of one unit cube of the numbers, in the units they came in
+    divisors: FloatArray | float = 1.0  # (d,) what the numbers were divided by, then multiplied with
+    matrix: FloatArray | None = None  # (d, d)
 
     @property
     def sizes(self) -> tuple[float, float]:
@@ -58,12 +64,24 @@ class Rows:
         squares = np.bincount(self.groups, np.square(self.omega), minlength=2 * self.n_groups).astype(np.float64)
         return masses, squares
 
+    @property
+    def narrowest_seen(self) -> float:
+        """The width of a kernel that hardly sees the rounding of any column; of coarse lattices, a typical width."""
+        finest = _SPACINGS * float(self.spacings.max(initial=0.0))
+        return max(self.narrowest, min(finest, 1.0))
+
+    def place(self, points: FloatArray) -> FloatArray:
+        """Numbers in the units that the rows came in, in those of the rows."""
+        divided = np.asfortranarray(points / self.divisors)
+        return divided if self.matrix is None else divided @ self.matrix
+
     def scaled(self, scales: FloatArray) -> "Rows":
         """Each column of numbers divided by its scale."""
         numbers = np.asfortranarray(self.numbers / scales)
         spacings = np.array([_spacing(values) for values in numbers.T])
+        log_volume = self.log_volume + float(np.log(scales).sum())
         return replace(
-            self, numbers=numbers, spacings=spacings, log_volume=self.log_volume + float(np.log(scales).sum())
+            self, numbers=numbers, spacings=spacings, log_volume=log_volume, divisors=self.divisors * scales
         )
 
     def whitened(self, matrix: FloatArray) -> "Rows":
@@ -71,7 +89,9 @@ class Rows:
         volume = self.log_volume - float(np.linalg.slogdet(matrix)[1])
         numbers, narrowest = np.asfortranarray(self.numbers @ matrix), _SPACINGS * float(self.spacings.max())
         spacings = np.zeros_like(self.spacings)
-        return replace(self, numbers=numbers, spacings=spacings, narrowest=narrowest, log_volume=volume)
+        return replace(
+            self, numbers=numbers, spacings=spacings, narrowest=narrowest, log_volume=volume, matrix=matrix
+        )
 
     def between(self, start: int, stop: int) -> "Rows":
         """Rows by their number within their group."""
@@ -117,6 +137,37 @@ def common_widths(rows: Rows) -> Rows:
     deviation = rows.numbers.std(axis=0)
     scales = np.where(np.isfinite(density) & (density > 0), 1.0 / density, np.where(deviation > 0, deviation, 1.0))
     return rows.scaled(scales)
+
+
+def smooth_widths(rows: Rows) -> Rows:
+    """Columns of numbers divided by the width of the normal density that loses as much of its norm under a blur.
+
+    Two modes far apart have the width of one of them. Columns that are rounded coarsely keep the widths they have.
+    """
+    scales = np.ones(rows.numbers.shape[1])
+    for j, values in enumerate(rows.numbers.T):
+        if rows.spacings[j] > _PILOTS[1]:
+            continue
+        sums = next(column_sums(values, rows.omega, rows.groups, 2 * rows.n_groups, np.array(_PILOTS)))
+        means = rows.means(sums)[:, :2, 0].sum(axis=1) / np.array(_PILOTS)  # of both samples
+        scales[j] = formulas.width_of_blurs(means, _PILOTS)
+    return rows.scaled(np.clip(scales, *_SMOOTH_RANGE))
+
+
+def whitened_rows(rows: Rows) -> Rows | None:
+    """The numbers whitened within the samples; None where they are not correlated, too few or rounded coarsely."""
+    n, d = rows.smaller, rows.numbers.shape[1]
+    if d < 2 or n < 4 * d or rows.spacings.max() > _FINE:
+        return None
+    covariance = covariance_within(rows)
+    deviations = np.sqrt(np.diag(covariance))
+    if not deviations.all():  # a column that is constant within the samples
+        return None
+    correlation = covariance / deviations / deviations[:, None] - np.eye(d)
+    values, vectors = np.linalg.eigh(covariance)
+    if np.abs(correlation).max() * np.sqrt(n) < _CORRELATED or values[0] <= 1e-8 * values[-1]:
+        return None
+    return rows.whitened(vectors / np.sqrt(values) @ vectors.T * np.exp(np.log(values).mean() / 2))
 
 
 def covariance_within(rows: Rows) -> FloatArray:

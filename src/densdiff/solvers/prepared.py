@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.core import kernel, selection
+from densdiff.core import kernel, noise, selection
 from densdiff.core.scaling import FloatArray, Scaling
+from densdiff.core.weights import sum_of_squares
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.errors import InputError
@@ -38,6 +39,28 @@ class WeightedSample:
     def of(cls, rows: FloatArray, omega: FloatArray | None = None) -> "WeightedSample":
         """The sample of an array, all rows weighted alike without weights."""
         return cls(ArraySample(rows), np.full(len(rows), 1.0 / len(rows)) if omega is None else omega)
+
+
+@dataclass(frozen=True)
+class Subsample:
+    """Rows that stand for a sample, and their weights in it."""
+
+    points: FloatArray  # (k, d)
+    omega: FloatArray  # (k,)
+    stand_in: noise.RowWeights
+
+
+def subsample(sample: WeightedSample, seed: int, most: int) -> Subsample:
+    """Rows that stand for a sample, at most so many, drawn if it has more."""
+    n = len(sample.rows)
+    if n <= most:
+        omega = np.ascontiguousarray(sample.omega)
+        return Subsample(sample.rows[:], omega, noise.RowWeights(omega))
+    chosen = np.sort(selection.draw_rows(seed, n, most))
+    omega = sample.omega[chosen]
+    among = omega / omega.sum()
+    share = sum_of_squares(sample.omega) / float(np.square(among).sum())
+    return Subsample(sample.rows[chosen], omega, noise.RowWeights(among, share))
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,28 @@ class SpectralSolver(FilterKernel):
                 self._noise[first].append((own - total * power) / (1.0 - total))
         return self._noise[first]
 
+    def whole_scores(self, side: Side) -> tuple[FloatArray, FloatArray]:
+        """E17's score of every model, and the noise in its curve, (S, L) each."""
+        scores, noise = np.empty((2, *self.lams.shape))
+        for level, lams in enumerate(self.lams):
+            transform = self._octave_transform(level)
+            own = np.asarray(sum(w**2 * power for w, power in zip(side, self._noise_powers(level), strict=True)))
+            found = fourier.whole_scores(transform, float(self.sigmas[level]), lams, self._curve(side, transform), own)
+            scores[level], noise[level] = found
+        return scores, noise
+
+    def averaged(self, side: Side, weights: FloatArray, points: FloatArray) -> FloatArray:
+        """The curve averaged over models with weights (S, L), at points in inner units, (k,)."""
+        values = np.zeros(len(points))
+        for first, transform in self._transforms.items():
+            levels = [level for level in np.flatnonzero(self._octaves == first) if weights[level].any()]
+            if levels:
+                filters = sum(
+                    weights[level] @ transform.filters(float(self.sigmas[level]), self.lams[level]) for level in levels
+                )
+                values += self._filtered(side, first, np.asarray(filters), points)
+        return values
+
     def evaluate(self, side: Side, model: tuple[int, int], points: FloatArray) -> FloatArray:
         """The curve at points in inner units, (k,); 0 beyond the kernels' reach from any row."""
         return self._filtered(side, model[0], self._filter(model), points)

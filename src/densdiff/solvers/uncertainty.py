@@ -4,17 +4,14 @@ They are for f itself: their centre is a rougher estimate with the bias of its f
 Constants are those of docs/calibration.md. Intervals of distances are made in `overlap`.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy.special import ndtri
 
-from densdiff.core import noise, selection
+from densdiff.core import noise
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.core.weights import sum_of_squares
 from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
 from densdiff.solvers.fit import Fit
-from densdiff.solvers.prepared import Prepared, WeightedSample
+from densdiff.solvers.prepared import Prepared, subsample
 
 _BAND_ROWS = 1000
 _RESAMPLES = 1000
@@ -32,28 +29,6 @@ def band_model(fit: Fit) -> tuple[float, float]:
     sigma, lam = solver.rougher_model(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
     widest, strongest = fit.densities.model(LAM_STEP**DISTANCE_STEPS)
     return (sigma, lam) if sigma <= widest else (widest, min(lam, strongest))
-
-
-@dataclass(frozen=True)
-class Subsample:
-    """Rows that stand for a sample, and their weights in it."""
-
-    points: FloatArray  # (k, d)
-    omega: FloatArray  # (k,)
-    stand_in: noise.RowWeights
-
-
-def subsample(sample: WeightedSample, seed: int, most: int) -> Subsample:
-    """Rows that stand for a sample, at most so many, drawn if it has more."""
-    n = len(sample.rows)
-    if n <= most:
-        omega = np.ascontiguousarray(sample.omega)
-        return Subsample(sample.rows[:], omega, noise.RowWeights(omega))
-    chosen = np.sort(selection.draw_rows(seed, n, most))
-    omega = sample.omega[chosen]
-    among = omega / omega.sum()
-    share = sum_of_squares(sample.omega) / float(np.square(among).sum())
-    return Subsample(sample.rows[chosen], omega, noise.RowWeights(among, share))
 
 
 def normal_quantile(level: float) -> float:

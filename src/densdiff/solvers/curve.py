@@ -1,0 +1,281 @@
+"""f averaged over models: no single width and penalty is chosen, each counts as much as its score allows.
+
+An average of filters is a filter. Models are scored by the whole samples, without folds (E17): on a grid in one or two
+columns of numbers, else from pairs of rows within blocks. Columns are measured in widths of their own smoothness, as
+they are or whitened, whichever scores better.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
+from densdiff.core.scaling import FloatArray, from_log
+from densdiff.engines.mixed_pairs import mixed_histograms
+from densdiff.engines.pair_distances import radial_sums
+from densdiff.errors import NumericalError
+from densdiff.solvers.base import DIFFERENCE
+from densdiff.solvers.overlap_rows import Rows, common_widths, rows_of, smooth_widths, whitened_rows
+from densdiff.solvers.prepared import Prepared, WeightedSample
+from densdiff.solvers.spectral import SpectralSolver
+
+_RATIO = 0.1
+_LAMS = _RATIO ** np.arange(7.0)
+_WIDEST, _TOP = 4.0, np.sqrt(2.0)  # sigma: in widths, and of the median distance of two rows; the larger one
+_NOISE = 0.02  # of the norms of two normal densities: a rung whose smoothest filter has more is left out
+_MOST_RUNGS = {1: 17, 2: 13}
+_MOST_RUNGS_OF_MORE = 12
+_SMOOTHINGS = (0, 1, 2, 3, 4, 6)  # of categories, in steps of lam
+_GRID_COLUMNS = 2
+_MEDIAN_ROWS = 256
+_TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7
+_AT_EDGE = 0.5  # of the weight on the outermost sigma
+
+
+class Curve(Protocol):
+    """f = p - q averaged over models."""
+
+    @property
+    def models(self) -> "Models":
+        """The scored models."""
+
+    @property
+    def log_volume(self) -> float:
+        """Logarithm of the volume of a unit cube of the curve's metric, in inner units."""
+
+    def values(self, points: FloatArray) -> tuple[FloatArray, float]:
+        """f at points in inner units, (k,), and the logarithm of its factor in the curve's metric."""
+
+
+class Models(NamedTuple):
+    """Scores of a table of models and the noise in their curves, (S, L) each, over exp(log_unit)."""
+
+    sigmas: FloatArray  # (S,) widest first
+    scores: FloatArray
+    noise: FloatArray
+    log_unit: float
+
+    @property
+    def weights(self) -> FloatArray:
+        """How much each model counts, (S, L)."""
+        return selection.curve_weights(self.scores, self.noise)
+
+    @property
+    def least(self) -> float:
+        """The least score with its penalty, over exp(log_unit)."""
+        return float(selection.penalized(self.scores, self.noise).min())
+
+    def note(self) -> str | None:
+        """What to say when the best width may lie beyond those that were searched."""
+        by_sigma = self.weights.sum(axis=1)
+        if len(by_sigma) > 1 and by_sigma[-1] > _AT_EDGE:
+            return "f may have finer structure than the narrowest kernels that were tried"
+        if len(by_sigma) > 1 and by_sigma[0] > _AT_EDGE:
+            return "the widest kernels that were tried fit f best: these rows show no structure in it"
+        return None
+
+
+@dataclass(frozen=True)
+class AveragedCurve:
+    """A curve in the user's units."""
+
+    curve: Curve
+    log_volume: float  # of inner units
+
+    def at(self, inner: FloatArray) -> FloatArray:
+        """f at points in inner units, in the user's, (k,)."""
+        values, log_factor = self.curve.values(inner)
+        return from_log(values, log_factor - self.curve.log_volume - self.log_volume)
+
+    @property
+    def n_averaged(self) -> int:
+        """How many models count."""
+        return int(np.count_nonzero(self.curve.models.weights))
+
+    @property
+    def note(self) -> str | None:
+        """What to say of widths at the end of those that were searched."""
+        return self.curve.models.note()
+
+
+def find_curve(data: Prepared) -> AveragedCurve:
+    """Score the models of f in each metric and keep the better one."""
+    rows = smooth_widths(common_widths(rows_of(data)))
+    whitened = whitened_rows(rows)
+    curves = [_curve_of(data, metric) for metric in ([rows] if whitened is None else [rows, whitened])]
+    logs = [curve.models.log_unit - curve.log_volume for curve in curves]
+    with np.errstate(under="ignore"):
+        scores = [curve.models.least * np.exp(log - max(logs)) for curve, log in zip(curves, logs, strict=True)]
+    return AveragedCurve(curves[int(np.argmin(scores))], data.scaling.log_volume)
+
+
+def _curve_of(data: Prepared, rows: Rows) -> Curve:
+    d = rows.numbers.shape[1]
+    if 0 < d <= _GRID_COLUMNS and not len(rows.levels):
+        try:
+            curve = _GridCurve(rows, _grid_solver(data, rows))
+        except NumericalError:  # the data range too widely
+            return _PairCurve(rows)
+        if not curve.solver.n_outside:
+            return curve
+    return _PairCurve(rows)
+
+
+def _sigmas(rows: Rows) -> FloatArray:
+    """The sigmas to average over, widest first, in the metric of the rows.
+
+    They end where the smoothest filter of a sigma has noise of a fiftieth of the norms of two normal densities.
+    """
+    d = rows.numbers.shape[1]
+    if d == 0:
+        return np.ones(1)
+    some = rows.numbers[:: -(-len(rows.numbers) // _MEDIAN_ROWS)]
+    top = max(_WIDEST, _TOP * float(np.median(pdist(some))))
+    peak = float(radial.radial_table(d, _LAMS[:1]).squared[0, 0])
+    n, m = rows.sizes
+    log_narrowest = (np.log(peak * (1.0 / n + 1.0 / m) / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
+    most = _MOST_RUNGS.get(d, _MOST_RUNGS_OF_MORE)
+    count = int(np.clip(2.0 * (np.log(top) - log_narrowest) / np.log(2.0) + 1.0, 2, most))
+    ladder = np.asarray(top * 2.0 ** (-0.5 * np.arange(count)))
+    return ladder[: max(1, int((ladder >= rows.narrowest_seen).sum()))]
+
+
+def _grid_solver(data: Prepared, rows: Rows) -> SpectralSolver:
+    """Transforms of all rows, or of those drawn where not all can be had at once."""
+    if data.all_at_once:
+        samples = [WeightedSample.of(rows.place(sample.rows[:]), sample.omega) for sample in (data.x, data.y)]
+    else:
+        in_x = rows.groups < rows.n_groups
+        samples = [WeightedSample.of(rows.numbers[chosen], rows.omega[chosen]) for chosen in (in_x, ~in_x)]
+    x, y = samples
+    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), _sigmas(rows), _LAMS)
+
+
+@dataclass(frozen=True)
+class _GridCurve:
+    """f from transforms on a grid."""
+
+    rows: Rows
+    solver: SpectralSolver
+
+    @property
+    def log_volume(self) -> float:
+        return self.rows.log_volume
+
+    @cached_property
+    def models(self) -> Models:
+        return Models(self.solver.sigmas, *self.solver.whole_scores(DIFFERENCE), 0.0)
+
+    def values(self, points: FloatArray) -> tuple[FloatArray, float]:
+        """f at points in inner units, (k,); its factor is 1."""
+        return self.solver.averaged(DIFFERENCE, self.models.weights, self.rows.place(points)), 0.0
+
+
+class _PairCurve:
+    """f from pairs of rows, of which the last columns may be codes of categories (E15, E16)."""
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.d = rows, rows.numbers.shape[1]
+        sigmas = _sigmas(rows)
+        smoothings = _SMOOTHINGS if len(rows.levels) else (0,)
+        steps = [agreement.agreement_steps(rows.levels, smoothing, _RATIO) for smoothing in smoothings]
+        last = agreement.last_step(float(_LAMS[-1]), _RATIO)
+        polynomials = agreement.agreement_polynomials(rows.levels, steps, _RATIO, last)
+        lams, places = agreement.stepped_lams(_LAMS, polynomials)
+        self.table = radial.radial_table(self.d, lams)
+        scored = _score_pairs(rows, sigmas, polynomials, places, self.table)
+        best = int(np.argmin([models.least for models in scored]))
+        self.models, self.polynomial, self.places = scored[best], polynomials[best], places[best]
+
+    @property
+    def log_volume(self) -> float:
+        return self.rows.log_volume
+
+    def values(self, points: FloatArray) -> tuple[FloatArray, float]:
+        """f at points in inner units, (k,), and the logarithm of its factor."""
+        kernels, log_scale = self._averaged_kernel
+        rows = np.hstack([self.rows.numbers, self.rows.codes])
+        signs = np.where(self.rows.groups < self.rows.n_groups, 1.0, -1.0) * self.rows.omega
+        points = np.hstack([self.rows.place(points[:, : self.d]), points[:, self.d :]])
+        farthest = max(kernel.radius(points[:, : self.d]), kernel.radius(self.rows.numbers))
+        direct = kernel.needs_direct_differences(farthest, float(self.models.sigmas[-1]), self.d)
+        return radial_sums(points, rows, signs[:, None], kernels, 1.0, direct=direct)[0][:, 0], -log_scale
+
+    @cached_property
+    def _averaged_kernel(self) -> tuple[mixed_kernel.MixedRadial, float]:
+        """The kernel of all models together, and the logarithm of its scale."""
+        weights, sigmas = self.models.weights, self.models.sigmas
+        used = np.flatnonzero(weights.sum(axis=1) > 0)
+        narrowest = float(sigmas[used[-1]])
+        step = _TABLE_STEP * narrowest if self.d else 1.0
+        nodes = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3)
+        total = np.zeros((len(self.polynomial.exponents), len(nodes)))
+        log_scale = radial.log_scale(narrowest, self.d)
+        for level in used:
+            sigma = float(sigmas[level])
+            kernels = np.tensordot(weights[level], self.table.plain[self.places], 1)  # (T, R)
+            factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
+            total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
+        total[:, -2:] = 0.0
+        return mixed_kernel.mixed(step, (total,), self.polynomial), log_scale
+
+
+def _at(step: float, values: FloatArray, r: FloatArray) -> FloatArray:
+    return radial.interpolate(radial.Radial(step, (values,)), r)[0]
+
+
+def _score_pairs(
+    rows: Rows,
+    sigmas: FloatArray,
+    polynomials: list[agreement.AgreementPolynomial],
+    places: list[agreement.IntArray],
+    table: radial.RadialTable,
+) -> list[Models]:
+    """E17's score of every model for each smoothing of categories, from pairs within blocks."""
+    d, blocks = rows.numbers.shape[1], rows.blocks()
+    per_row = sum(1.0 / size for size in rows.sizes)
+    runs = kernel.sigma_runs(sigmas)
+    radius = kernel.radius(rows.numbers - rows.numbers.mean(axis=0))
+    log_unit = -radial.log_scale(float(sigmas[-1]), d)
+    scores, noise = np.zeros((2, len(polynomials), len(sigmas), len(_LAMS)))
+    for levels in runs:
+        bins = radial.make_bins(sigmas[levels], radius, table.reach)
+        means = [_block_means(block, rows.sizes, bins, polynomials, sigmas) for block in blocks]
+        for a, polynomial in enumerate(polynomials):
+            pairs = np.mean([block[a] for block in means], axis=0)  # (T, bins, 2): all of E12, within X and Y
+            own = polynomial.of_equal_rows @ table.squared[places[a], 0].T  # (L,)
+            for level in levels:
+                scale = np.exp(-radial.log_scale(float(sigmas[level]), d) - log_unit)
+                plain, squared = radial.binned_kernels(table, bins, float(sigmas[level]))
+                signal = mixed_kernel.sum_over_steps(plain, places[a], pairs)[:, 0]
+                square, spread = mixed_kernel.sum_over_steps(squared, places[a], pairs).T
+                noise[a, level] = scale * (own * per_row - spread)
+                scores[a, level] = scale * (square - 2.0 * signal) + noise[a, level]
+    return [Models(sigmas, scores[a], noise[a], log_unit) for a in range(len(polynomials))]
+
+
+def _block_means(
+    block: Rows,
+    sizes: tuple[float, float],
+    bins: radial.Bins,
+    polynomials: list[agreement.AgreementPolynomial],
+    sigmas: FloatArray,
+) -> list[FloatArray]:
+    """Mean e_t over pairs of a block at every node, (T, bins, 2) for each smoothing: X with X less twice X with Y plus
+    Y with Y, and what of that is within the samples, over their effective sizes.
+    """
+    in_x = block.groups < block.n_groups
+    order = np.argsort(~in_x, kind="stable")
+    numbers = block.numbers - block.numbers.mean(axis=0)
+    direct = kernel.needs_direct_differences(kernel.radius(numbers), float(sigmas[-1]), numbers.shape[1])
+    omega = np.concatenate([block.omega[in_x] / block.omega[in_x].sum(), block.omega[~in_x] / block.omega[~in_x].sum()])
+    rows, samples = np.hstack([numbers, block.codes])[order], (~in_x)[order].astype(np.intp)
+    own = np.bincount(samples, np.square(omega))  # (2,)
+    within = 1.0 / np.maximum(1.0 - own, np.finfo(np.float64).tiny)
+    n, m = sizes
+    histograms = mixed_histograms(rows, omega, samples, bins, polynomials, direct=direct)
+    weights = np.array([[within[0], -1.0, -1.0, within[1]], [within[0] / n, 0.0, 0.0, within[1] / m]])
+    return [histograms.sums(a, weights) for a in range(len(polynomials))]
