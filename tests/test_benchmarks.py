@@ -13,6 +13,7 @@ import pytest
 from benchmarks import claims, measure, results
 from benchmarks.__main__ import NAMES
 from benchmarks.claims import CLAIMS
+from benchmarks.plain import authors_model
 from tests.calibration.__main__ import NAMES as STUDIES
 
 ROOT = Path(__file__).parents[1]
@@ -96,6 +97,13 @@ def test_a_part_run_again_replaces_itself_and_keeps_the_others(page, tmp_path, c
     assert "printed again" in text
     assert "first printed" not in text
     assert json.loads((tmp_path / "results" / "speed.json").read_text())["text"] == "printed again"
+
+
+def test_the_authors_distance_follows_from_their_f(draw):
+    x, y = draw(0, 40, 55, 2)
+    model = authors_model(x, y, seed=3)
+    linear = model.predict(x).mean() - model.predict(y).mean()  # h'theta
+    assert model.squared == pytest.approx(linear + model.lam * model.theta @ model.theta, rel=1e-9)
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]\d+)?")
