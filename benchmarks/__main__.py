@@ -20,6 +20,7 @@ NAMES = (
     "growth",
     "accuracy",
     "densities",
+    "curves",
     "power",
     "robustness",
     "peers",
