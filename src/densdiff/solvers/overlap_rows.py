@@ -72,7 +72,8 @@ class Rows:
 
     def place(self, points: FloatArray) -> FloatArray:
         """Numbers in the units that the rows came in, in those of the rows."""
-        divided = np.asfortranarray(points / self.divisors)
+        with np.errstate(over="ignore"):  # points far away
+            divided = np.asfortranarray(points / self.divisors)
         return divided if self.matrix is None else divided @ self.matrix
 
     def scaled(self, scales: FloatArray) -> "Rows":
