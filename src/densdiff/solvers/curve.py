@@ -17,7 +17,7 @@ from densdiff.core.scaling import FloatArray, from_log
 from densdiff.engines.mixed_pairs import mixed_histograms
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
-from densdiff.solvers.base import DIFFERENCE
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE
 from densdiff.solvers.overlap_rows import Rows, common_widths, rows_of, smooth_widths, whitened_rows
 from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
@@ -32,6 +32,7 @@ _SMOOTHINGS = (0, 1, 2, 3, 4, 6)  # of categories, in steps of lam
 _GRID_COLUMNS = 2
 _MEDIAN_ROWS = 256
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7
+_ROWS_OF_DENSITIES = 3.0  # how many rows' say the scores of p and q have in that of f
 _AT_EDGE = 0.5  # of the weight on the outermost sigma
 
 
@@ -143,6 +144,11 @@ def _sigmas(rows: Rows) -> FloatArray:
     return ladder[: max(1, int((ladder >= rows.narrowest_seen).sum()))]
 
 
+def _share_of_densities(n: float, m: float) -> float:
+    """How much the scores of p and q add to that of f: a curve that hardly shows is about as smooth as they are."""
+    return _ROWS_OF_DENSITIES * (1.0 / n + 1.0 / m)
+
+
 def _grid_solver(data: Prepared, rows: Rows) -> SpectralSolver:
     """Transforms of all rows, or of those drawn where not all can be had at once."""
     if data.all_at_once:
@@ -167,7 +173,11 @@ class _GridCurve:
 
     @cached_property
     def models(self) -> Models:
-        return Models(self.solver.sigmas, *self.solver.whole_scores(DIFFERENCE), 0.0)
+        (scores, noise), *densities = (
+            self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y)
+        )
+        share = _share_of_densities(*self.rows.sizes)
+        return Models(self.solver.sigmas, scores + share * sum(score for score, _ in densities), noise, 0.0)
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
         """f at points in inner units, (k,); its factor is 1."""
@@ -236,7 +246,7 @@ def _score_pairs(
 ) -> list[Models]:
     """E17's score of every model for each smoothing of categories, from pairs within blocks."""
     d, blocks = rows.numbers.shape[1], rows.blocks()
-    per_row = sum(1.0 / size for size in rows.sizes)
+    per_row, share = sum(1.0 / size for size in rows.sizes), _share_of_densities(*rows.sizes)
     runs = kernel.sigma_runs(sigmas)
     radius = kernel.radius(rows.numbers - rows.numbers.mean(axis=0))
     log_unit = -radial.log_scale(float(sigmas[-1]), d)
@@ -245,15 +255,16 @@ def _score_pairs(
         bins = radial.make_bins(sigmas[levels], radius, table.reach)
         means = [_block_means(block, rows.sizes, bins, polynomials, sigmas) for block in blocks]
         for a, polynomial in enumerate(polynomials):
-            pairs = np.mean([block[a] for block in means], axis=0)  # (T, bins, 2): all of E12, within X and Y
+            pairs = np.mean([block[a] for block in means], axis=0)  # (T, bins, 3)
             own = polynomial.of_equal_rows @ table.squared[places[a], 0].T  # (L,)
             for level in levels:
                 scale = np.exp(-radial.log_scale(float(sigmas[level]), d) - log_unit)
                 plain, squared = radial.binned_kernels(table, bins, float(sigmas[level]))
-                signal = mixed_kernel.sum_over_steps(plain, places[a], pairs)[:, 0]
-                square, spread = mixed_kernel.sum_over_steps(squared, places[a], pairs).T
-                noise[a, level] = scale * (own * per_row - spread)
-                scores[a, level] = scale * (square - 2.0 * signal) + noise[a, level]
+                signals = mixed_kernel.sum_over_steps(plain, places[a], pairs).T  # (3, L)
+                squares = mixed_kernel.sum_over_steps(squared, places[a], pairs).T
+                noise[a, level] = scale * (own * per_row - squares[2])
+                of_f, of_densities = scale * (squares[:2] - 2.0 * signals[:2]) + noise[a, level]
+                scores[a, level] = of_f + share * of_densities
     return [Models(sigmas, scores[a], noise[a], log_unit) for a in range(len(polynomials))]
 
 
@@ -264,8 +275,8 @@ def _block_means(
     polynomials: list[agreement.AgreementPolynomial],
     sigmas: FloatArray,
 ) -> list[FloatArray]:
-    """Mean e_t over pairs of a block at every node, (T, bins, 2) for each smoothing: X with X less twice X with Y plus
-    Y with Y, and what of that is within the samples, over their effective sizes.
+    """Mean e_t over pairs of a block at every node, (T, bins, 3) for each smoothing: X with X less twice X with Y plus
+    Y with Y; what of that is within the samples; and that over the sizes of the samples.
     """
     in_x = block.groups < block.n_groups
     order = np.argsort(~in_x, kind="stable")
@@ -277,5 +288,6 @@ def _block_means(
     within = 1.0 / np.maximum(1.0 - own, np.finfo(np.float64).tiny)
     n, m = sizes
     histograms = mixed_histograms(rows, omega, samples, bins, polynomials, direct=direct)
-    weights = np.array([[within[0], -1.0, -1.0, within[1]], [within[0] / n, 0.0, 0.0, within[1] / m]])
+    weights = np.array([[within[0], -1.0, -1.0, within[1]], [within[0], 0.0, 0.0, within[1]]])
+    weights = np.vstack([weights, weights[1] / [n, 1.0, 1.0, m]])
     return [histograms.sums(a, weights) for a in range(len(polynomials))]
