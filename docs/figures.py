@@ -14,7 +14,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 import densdiff as dd
+from benchmarks.known_densities import pairs, quadrature
 from densdiff.core import radial
+from densdiff.core.kernel import gaussian
 from densdiff.data.pair import check_pair
 from densdiff.solvers import overlap, overlap_rows
 from densdiff.solvers.prepared import prepare
@@ -252,6 +254,69 @@ def draw_overlap():
     save(figure, "overlap.png")
 
 
+def block_variances(d, sizes, runs=300, n=1000, shift=0.7):
+    """Variance of the statistic of a Gaussian kernel over blocks, over that of all pairs, and by E17's formula."""
+    values, linear, degenerate = [], [], []
+    for run in range(runs):
+        x, y = np.random.default_rng([run, d]).standard_normal((2, n, d))
+        x[:, 0] += shift
+        across = gaussian(x, y, 1.0)
+        h = gaussian(x, x, 1.0) + gaussian(y, y, 1.0) - across - across.T  # (n, n), of pairs of rows
+        np.fill_diagonal(h, 0.0)
+        blocks = [[h[a : a + b, a : a + b].sum() / (b * (b - 1)) for a in range(0, n, b)] for b in sizes]
+        values.append([np.mean(block) for block in blocks])
+        rows = h.sum(axis=1) / (n - 1)
+        whole = np.square(h).sum() / (n * (n - 1)) - values[-1][-1] ** 2
+        linear.append(rows.var() - whole / n)
+        degenerate.append(whole - 2 * linear[-1])
+    variance = np.var(values, axis=0)
+    loss = 1 + np.mean(degenerate) / (2 * np.mean(linear) * (np.array(sizes) - 1))
+    return variance / variance[-1], loss / loss[-1]
+
+
+def draw_blocks():
+    """What is lost by looking at pairs within blocks only."""
+    figure, (ax,) = new_figure(1)
+    sizes = (10, 20, 50, 100, 200, 500, 1000)
+    for d, (color, style) in zip((1, 5, 10), STROKES, strict=False):
+        simulated, formula = block_variances(d, sizes)
+        ax.plot(sizes, formula, color=color, ls=style, lw=1.8, label=f"{d} column{'s' if d > 1 else ''}")
+        ax.plot(sizes, simulated, "o", color=color, ms=4)
+    ax.set(xscale="log", yscale="log", xlabel="rows of each sample in a block", ylabel="variance over that of all pairs")
+    ax.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
+    ax.minorticks_off()
+    ax.legend(frameon=False, fontsize="small")
+    save(figure, "blocks.png")
+
+
+def draw_averaged(runs=20):
+    """Integrated squared error of f: one cross-validated model, the average, two density estimates."""
+    figure, (ax,) = new_figure(1, width=8.0)
+    labels = ("shift .5", "shift 1.4", "two modes", "three modes", "exponential", "t3", "outliers", "uniform")
+    errors = {"one model": [], "averaged": [], "two density estimates": []}
+    for label in labels:
+        p, q = pairs(1)[label]
+        points, weights = quadrature(p, q)
+        truth, found = p(points) - q(points), []
+        for run in range(runs):
+            random = np.random.default_rng(run)
+            x, y = p.sample(220, random), q.sample(220, random)
+            model = dd.LSDD(random_state=run).fit(x, y)
+            one = dd.LSDD(model.sigma_, model.lam_, solver=model.solver_, random_state=run).fit(x, y)
+            curves = [each.predict(points) for each in (one, model, dd.KDEDifference(random_state=run).fit(x, y))]
+            found.append([weights @ np.square(curve - truth) for curve in curves])
+        for values, each in zip(errors.values(), np.transpose(found), strict=True):
+            values.append((each.mean(), each.std() / np.sqrt(runs)))
+    places = np.arange(len(labels))
+    for k, (name, values) in enumerate(errors.items()):
+        mean, spread = np.transpose(values)
+        ax.errorbar(places + 0.2 * (k - 1), mean, spread, fmt="os^"[k], color=STROKES[k][0], ms=5, label=name)
+    ax.set_xticks(places, labels)
+    ax.set(yscale="log", ylabel="integrated squared error")
+    ax.legend(frameon=False, fontsize="small")
+    save(figure, "averaged.png")
+
+
 def bessel_kernel(d, lams, r):
     """The radial kernel at one r for every lam from the d-dimensional Bessel integral: another road than core.pairs."""
     high = max(np.sqrt(d), np.sqrt(2.0 * np.log(1.0 / lams.min()))) + 11.0
@@ -316,3 +381,5 @@ if __name__ == "__main__":
         draw_filter()
         draw_radial_kernel()
         draw_overlap()
+        draw_blocks()
+        draw_averaged()

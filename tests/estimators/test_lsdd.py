@@ -96,7 +96,8 @@ def test_theta_times_features_is_predict(draw, d):
 @each_solver
 def test_integral_of_f_squared_is_theta_H_theta(draw, solver):
     x, y = draw(14, d=1)
-    model = dd.LSDD(solver=solver, random_state=0).fit(3 * x, 3 * y)
+    chosen = dd.LSDD(solver=solver, random_state=0).fit(3 * x, 3 * y)
+    model = dd.LSDD(chosen.sigma_, chosen.lam_, solver=chosen.solver_, random_state=0).fit(3 * x, 3 * y)
     line, step = np.linspace(-60, 60, 60_001, retstep=True)
     found = step * np.square(model.predict(line)).sum()
     assert found == pytest.approx(model.l2_distance().estimates["theta_H_theta"], rel=1e-6)
