@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import densdiff as dd
 from densdiff.solvers import uncertainty
-from densdiff.solvers.prepared import WeightedSample
+from densdiff.solvers.prepared import WeightedSample, subsample
 from tests import oracle
 from tests.lsdd_solvers import EXACT, GRID_TOLERANCE, SOLVERS, columns, each_named_solver, each_solver
 from tests.plain_noise import plain_variance_of_mean, shares
@@ -479,7 +479,7 @@ def test_a_quarter_of_the_rows_tells_the_widths_of_all(monkeypatch, draw, solver
 def test_rows_that_stand_for_a_sample_keep_its_sum_of_squared_weights(draw, n):
     x, _ = draw(14, n, 2, 1)
     sample = WeightedSample.of(x, shares(np.random.default_rng(5), n, True))
-    found = uncertainty.subsample(sample, seed=3, most=100)
+    found = subsample(sample, seed=3, most=100)
     rows, kept = found.points, found.stand_in
     assert len(rows) == len(kept.omega) == min(n, 100)
     assert kept.omega.sum() == pytest.approx(1.0)
