@@ -118,10 +118,15 @@ def distances(a, b):
 
 def filter_estimates(x, y, omega_x, omega_y, sigma, lam, curve=(1.0, -1.0)):
     """The twins of E4 to E7 as double sums over all pairs (E15); weights sum to 1 in each sample."""
-    rows, weights = np.concatenate([x, y]), signed_weights(omega_x, omega_y, curve)
-    plain, squared = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    rows = np.concatenate([x, y])
+    kernels = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    return kernel_estimates(*kernels, omega_x, omega_y, curve)
+
+
+def kernel_estimates(plain, squared, omega_x, omega_y, curve=(1.0, -1.0)):
+    """The twins of E4 to E7 from K_F and K_FF between all rows, X before Y."""
+    weights, n = signed_weights(omega_x, omega_y, curve), len(omega_x)
     test_kernel = 2 * plain - squared
-    n = len(x)
     unbiased = 2 * curve[0] * curve[1] * omega_x @ test_kernel[:n, n:] @ omega_y
     for factor, omega, block in (
         (curve[0], omega_x, test_kernel[:n, :n]),
@@ -141,12 +146,17 @@ def filter_estimates(x, y, omega_x, omega_y, sigma, lam, curve=(1.0, -1.0)):
 def filter_scores(x, y, omega_x, omega_y, sigma, lam, members, groups, curve=(1.0, -1.0)):
     """E14 of every fold as double sums over the training and the hold-out rows, and the sums of |terms|: (2, folds)."""
     rows = np.concatenate([x, y])
-    plain, squared = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    kernels = filter_kernels(distances(rows, rows), sigma, lam, x.shape[1])
+    return kernel_scores(*kernels, (omega_x, omega_y), members, groups, curve)
+
+
+def kernel_scores(plain, squared, omegas, members, groups, curve=(1.0, -1.0)):
+    """E14 of every fold from K_F and K_FF between all rows, X before Y, and the sums of |terms|: (2, folds)."""
     scores = []
     for member in members:
         parts = []
         for held in (0.0, 1.0):
-            shares = [omega * (member[g] == held) for omega, g in zip((omega_x, omega_y), groups, strict=True)]
+            shares = [omega * (member[g] == held) for omega, g in zip(omegas, groups, strict=True)]
             parts.append(signed_weights(*(share / share.sum() for share in shares), curve))
         train, holdout = parts
         terms = np.outer(train, train) * squared - 2 * np.outer(train, holdout) * plain

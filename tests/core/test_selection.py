@@ -90,8 +90,10 @@ def test_split_means_are_means_over_train_and_hold_out_rows(seed, n, m, weighted
 
 def test_between_equal_scores_the_smoother_model_wins():
     sigmas, lams = np.array([1.0, 2.0, 2.0, 1.0]), np.array([9.0, 0.1, 0.3, 1.0])
-    assert selection.best_model(np.zeros(4), sigmas, lams) == 2
-    assert selection.best_model(np.array([0.0, 0.0, 0.0, -1.0]), sigmas, lams) == 3
+    none, last = np.zeros(4, dtype=int), np.array([0, 0, 0, 1])
+    assert selection.rank_models(np.zeros(4), sigmas, lams, none).tolist() == [2, 1, 0, 3]
+    assert selection.rank_models(np.array([0.0, 0.0, 0.0, -1.0]), sigmas, lams, none).tolist() == [3, 2, 1, 0]
+    assert selection.rank_models(np.zeros(4), sigmas, lams, last).tolist() == [3, 2, 1, 0]
 
 
 def test_model_weights_follow_the_measured_rule():

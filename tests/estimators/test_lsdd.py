@@ -125,7 +125,7 @@ def test_score_table_is_complete_and_ranks_the_chosen_model_first(draw, solver):
     sigmas, lams = [0.4, 0.8, 1.6], [0.1, 1.0]
     model = dd.LSDD(sigmas, lams, solver=solver, folds=4, random_state=0).fit(*draw(15))
     table = model.cv_results_
-    assert set(table) == {"sigma", "lam", "mean_score", "standard_error", "fold_scores", "rank"}
+    assert set(table) == {"sigma", "lam", "smoothing", "mean_score", "standard_error", "fold_scores", "rank"}
     found = set(zip(table["sigma"], table["lam"], strict=True))
     assert found == {(sigma, lam) for sigma in sigmas for lam in lams}
     assert all(len(column) == 6 for column in table.values())

@@ -53,7 +53,7 @@ def test_pointwise_band_equals_a_loop_over_rows_and_points(draw, solver, d):
     omega = [shares(np.random.default_rng(1), len(rows), True) for rows in (x, y)]
     model.fit(x, y, *omega)
     points = y[:8]
-    sigma, lam = uncertainty.band_model(model.fit_)
+    sigma, lam, _ = uncertainty.band_model(model.fit_)
     unit = model.fit_.data.scaling.sigma_unit
     center, error = plain_band(x, y, omega, points, sigma * unit, lam)
     band = model.confidence_band(points, 0.9, simultaneous=False)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core import selection
-from densdiff.solvers.base import DENSITY_X, DIFFERENCE
+from densdiff.solvers.base import DENSITY_X, DIFFERENCE, Model
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.pairs import PairsSolver
 from densdiff.solvers.prepared import WeightedSample
@@ -33,7 +33,7 @@ models = given(seed=st.integers(0, 10_000), d=st.integers(1, 4), sigma=st.floats
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_exact_solvers_have_the_same_kernel(draw, d):
     x, y = draw(1, 25, 18, d)
-    kernels = [made(solver, x, y, 0.9, 0.05).kernel(0.6, 0.02, x, y) for solver in EXACT]
+    kernels = [made(solver, x, y, 0.9, 0.05).kernel(Model(0.6, 0.02), x, y) for solver in EXACT]
     assert kernels[0].shape == (25, 18)
     np.testing.assert_allclose(*kernels, rtol=1e-9, atol=0)
 
@@ -48,7 +48,7 @@ def test_exact_kernel_is_the_inverse_transform_of_2F_minus_F_squared(draw, sigma
     r = x - y.T
     expected = (np.cos(r[:, :, None] * w) @ (2 * F - F**2)) * step / (2 * np.pi)
     solver = made("pairs", x, y, 1.0, 0.1)
-    found = solver.kernel(sigma, lam, x, y) * np.exp(-solver.log_scale(sigma))
+    found = solver.kernel(Model(sigma, lam), x, y) * np.exp(-solver.log_scale(sigma))
     np.testing.assert_allclose(found, expected, atol=1e-9 * expected.max())
 
 
@@ -61,7 +61,7 @@ def test_kernel_of_centers_is_psi_M_psi(draw, seed, d, sigma, lam):
     plain = oracle.psi(x, solver.centers, sigma) @ right
     expected = plain + lam * left.T @ right
     size = np.abs(expected).max()
-    np.testing.assert_allclose(solver.kernel(sigma, lam, x, y), expected, atol=1e-9 * size)
+    np.testing.assert_allclose(solver.kernel(Model(sigma, lam), x, y), expected, atol=1e-9 * size)
     assert solver.log_scale(sigma) == pytest.approx(np.log(oracle.volume(sigma, d)))
 
 
@@ -70,11 +70,11 @@ def test_kernel_of_centers_is_psi_M_psi(draw, seed, d, sigma, lam):
 def test_kernel_is_symmetric_and_the_same_for_a_copy_of_the_rows(draw, solver, seed, d, sigma, lam):
     x, y = draw(seed, 15, 9, columns(solver, d))
     of = made(solver, x, y, 1.0, 0.1)
-    here = of.kernel(sigma, lam, x, x)
+    here = of.kernel(Model(sigma, lam), x, x)
     size = 1e-10 * np.abs(here).max()
     np.testing.assert_allclose(here, here.T, atol=size)
-    np.testing.assert_allclose(here, of.kernel(sigma, lam, x, x.copy()), atol=size)
-    np.testing.assert_allclose(of.kernel(sigma, lam, x, y), of.kernel(sigma, lam, y, x).T, atol=size)
+    np.testing.assert_allclose(here, of.kernel(Model(sigma, lam), x, x.copy()), atol=size)
+    np.testing.assert_allclose(of.kernel(Model(sigma, lam), x, y), of.kernel(Model(sigma, lam), y, x).T, atol=size)
 
 
 @pytest.mark.parametrize("d", [1, 2, 6])
@@ -82,7 +82,7 @@ def test_peaks_of_the_exact_solvers_are_the_diagonal_of_their_kernel(draw, d):
     x, y = draw(3, d=d)
     for solver in EXACT if d <= 3 else ("pairs",):
         of = made(solver, x, y, 1.0, 0.1)
-        np.testing.assert_allclose(of.peaks(0.7, 0.01, x), np.diag(of.kernel(0.7, 0.01, x, x)), rtol=1e-9)
+        np.testing.assert_allclose(of.peaks(Model(0.7, 0.01), x), np.diag(of.kernel(Model(0.7, 0.01), x, x)), rtol=1e-9)
 
 
 @pytest.mark.parametrize("d", [1, 2])
@@ -93,7 +93,9 @@ def test_peaks_of_centers_are_the_diagonal_amid_evenly_spaced_centers(draw, d):
     # near the edge centers have fewer neighbours, so G's mean row sum is a little below that in the middle
     lam = 0.01 * oracle.gram(centers, sigma).mean(axis=0).sum()
     middle = np.zeros((1, d)) + 0.01
-    assert of.peaks(sigma, lam, middle) == pytest.approx(of.kernel(sigma, lam, middle, middle)[0], rel=0.05)
+    assert of.peaks(Model(sigma, lam), middle) == pytest.approx(
+        of.kernel(Model(sigma, lam), middle, middle)[0], rel=0.05
+    )
 
 
 @each_named_solver
@@ -105,7 +107,7 @@ def test_e6_is_the_sum_of_the_kernel_over_all_pairs(draw, solver, seed, d, sigma
     omega = [shares(random, len(rows), seed % 2 == 1) for rows in (x, y)]
     of = made(solver, x, y, sigma, lam, omega)
     rows, weights = np.concatenate([x, y]), oracle.signed_weights(*omega)
-    kernel = of.kernel(sigma, lam, rows, rows) * np.exp(of.log_scales[0] - of.log_scale(sigma))
+    kernel = of.kernel(Model(sigma, lam), rows, rows) * np.exp(of.log_scales[0] - of.log_scale(sigma))
     form = of.forms(DIFFERENCE, [(0, 0)])[0]
     tolerance = GRID_TOLERANCE[d] if solver == "spectral" else 1e-9
     size = np.abs(weights).sum() ** 2 * np.abs(kernel).max()  # each of the pairs may be off by the tolerance
@@ -120,7 +122,7 @@ def test_unbiased_curve_is_the_sum_of_the_kernel_over_rows(draw, solver, seed, d
     omega = [shares(random, len(rows), seed % 2 == 1) for rows in (x, y)]
     of = made(solver, x, y, sigma, lam, omega)
     rows, points = np.concatenate([x, y]), np.concatenate([x[:5] + 0.2, y[:5]])
-    kernel = of.kernel(sigma, lam, points, rows) * np.exp(-of.log_scale(sigma))
+    kernel = of.kernel(Model(sigma, lam), points, rows) * np.exp(-of.log_scale(sigma))
     tolerance = GRID_TOLERANCE[x.shape[1]] if solver == "spectral" else 1e-9
     for side in (DIFFERENCE, DENSITY_X):
         found = of.unbiased(side, (0, 0), points) * np.exp(-of.log_scales[0])

@@ -22,6 +22,7 @@ from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 from densdiff.data import parameters
 from densdiff.estimators.kde import KDEDifference, cross_validated_width, overlap
 from densdiff.estimators.lsdd import LSDD
+from densdiff.solvers.base import Model
 from densdiff.solvers.prepared import WeightedSample
 
 IntArray = npt.NDArray[np.intp]
@@ -216,25 +217,23 @@ def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatA
 class RowKernel(Protocol):
     """A kernel whose mean over pairs of rows is a squared distance of densities, times its scale."""
 
-    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray: ...
+    def kernel(self, model: Model, a: FloatArray, b: FloatArray) -> FloatArray: ...
 
 
 class KernelMixture:
-    """The nearest mixture (E6) at one sigma and lam."""
+    """The nearest mixture (E6) at one model."""
 
-    def __init__(
-        self, labelled: LabelledSample, new: FloatArray, row_kernel: RowKernel, sigma: float, lam: float
-    ) -> None:
+    def __init__(self, labelled: LabelledSample, new: FloatArray, row_kernel: RowKernel, model: Model) -> None:
         self.labelled = labelled
         self.indicator = labelled.indicator
         self._own = np.empty(len(labelled.rows))  # the kernel of each labelled row with itself
         self.labelled_features, self.new_features = np.empty((len(labelled.rows), self.indicator.shape[1])), []
         for block in row_slices(labelled.rows, len(labelled.rows)):
-            values = row_kernel.kernel(sigma, lam, labelled.rows[block], labelled.rows)
+            values = row_kernel.kernel(model, labelled.rows[block], labelled.rows)
             self._own[block] = np.diagonal(values, block.start)
             self.labelled_features[block] = values @ self.indicator
         for block in row_slices(new, len(labelled.rows)):
-            self.new_features.append(row_kernel.kernel(sigma, lam, new[block], labelled.rows) @ self.indicator)
+            self.new_features.append(row_kernel.kernel(model, new[block], labelled.rows) @ self.indicator)
 
     def priors(self) -> FloatArray:
         target = np.concatenate(self.new_features).mean(axis=0)
@@ -262,8 +261,7 @@ def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> 
             model.fit(labelled.rows, new, weights_x=weights)
         scaling = model.fit_.data.scaling
         inner = LabelledSample(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
-        sigma = float(model.sigma_) / scaling.sigma_unit
-        mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, sigma, float(model.lam_))
+        mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, model.fit_.choice.best)
         shares = mixture.priors()
     return MixtureEstimate(
         priors=shares,

@@ -56,6 +56,11 @@ def has_few_classes(polynomial: AgreementPolynomial) -> bool:
     return polynomial.classes.count <= MOST_CLASSES
 
 
+def mixed_plain_kernel(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
+    """The kernel of F; ``rows``, (T,), are those of the table with lam ratio^-t."""
+    return _mixed(table.step, (table.plain[rows],), polynomial)
+
+
 def mixed_plain_and_squared(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
     """The kernels of F and F^2; ``rows``, (T,), are those of the table with lam ratio^-t."""
     return mixed(table.step, (table.plain[rows], table.squared[rows]), polynomial)

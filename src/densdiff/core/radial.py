@@ -140,6 +140,10 @@ class PairKernel(Protocol):
     def values(self) -> tuple[FloatArray, ...]:
         """A table for each kernel."""
 
+    @property
+    def of_equal_rows(self) -> list[float]:
+        """Each kernel of a row with itself."""
+
     def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
         """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, n_codes) and (l, n_codes)."""
 
@@ -155,9 +159,19 @@ class Radial(NamedTuple):
         """None: the kernels depend on numbers alone."""
         return 0
 
+    @property
+    def of_equal_rows(self) -> list[float]:
+        """Each kernel of a row with itself, at distance 0."""
+        return [float(kernel[0]) for kernel in self.values]
+
     def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
         """Each kernel at distances r (in sigmas), of the shape of r."""
         return interpolate(self, r)
+
+
+def plain_kernel(table: RadialTable, row: int) -> Radial:
+    """The kernel of F."""
+    return Radial(table.step, (table.plain[row],))
 
 
 def plain_and_squared(table: RadialTable, row: int) -> Radial:

@@ -114,9 +114,9 @@ def split_means(sums: FloatArray, mass: FloatArray, members: FloatArray) -> tupl
     return np.asfortranarray(train.T), np.asfortranarray((fold_sums / fold_mass[:, None]).T)
 
 
-def best_model(scores: FloatArray, sigmas: FloatArray, lams: FloatArray) -> int:
-    """Index of the lowest mean score; between equals the smoother model (wider sigma, then larger lam)."""
-    return int(np.lexsort((-lams, -sigmas, scores))[0])
+def rank_models(scores: FloatArray, sigmas: FloatArray, lams: FloatArray, smoothings: IntArray) -> IntArray:
+    """Models by mean score, lowest first, (k,); of equals the smoother: in categories, then by sigma, then by lam."""
+    return np.lexsort((-lams, -sigmas, -smoothings, scores))
 
 
 def model_weights(fold_scores: FloatArray, chosen: int, folds: int) -> FloatArray:

@@ -17,6 +17,7 @@ from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
 from densdiff.errors import NotFittedError
 from densdiff.estimators.results import DistanceResult
+from densdiff.solvers.base import Model
 from densdiff.solvers.prepared import Prepared, WeightedSample, prepare
 from densdiff.threads import on_one_thread
 
@@ -185,9 +186,9 @@ def cross_validated_width(sample: WeightedSample, seed: int, folds: int, sigmas:
 class GaussianOverlap:
     """The integral of the product of two Gaussians around two rows: the kernel of a density estimate's L2 distance."""
 
-    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
-        """The integral for each two of two sets of rows, (k, l), times the scale; ``lam`` is not used."""
-        return kernel.gaussian(a, b, float(np.sqrt(2.0)) * sigma)
+    def kernel(self, model: Model, a: FloatArray, b: FloatArray) -> FloatArray:
+        """The integral for each two of two sets of rows, (k, l), times the scale; only sigma of the model is used."""
+        return kernel.gaussian(a, b, float(np.sqrt(2.0)) * model.sigma)
 
     def __init__(self, d: int) -> None:
         self.d = d

@@ -6,7 +6,6 @@ The class checks parameters and stores what was learned; solvers and their choic
 from functools import partial
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from densdiff import messages
@@ -157,20 +156,20 @@ class LSDD(BaseEstimator):
         mean = choice.fold_scores.mean(axis=1)
         errors = standard_errors(choice.fold_scores, data.n_folds)
         log_factor = -choice.log_scale - data.scaling.log_volume
-        order = np.lexsort((-choice.lams, -choice.sigmas, mean))
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
         self.fit_ = fit
         self.solver_ = fit.named_solver.name
-        self.sigma_ = float(choice.sigmas[choice.chosen] * unit)
-        self.lam_ = float(choice.lams[choice.chosen])
+        self.sigma_ = choice.best.sigma * unit
+        self.lam_ = choice.best.lam
         self.cv_results_ = {
             "sigma": choice.sigmas * unit,
             "lam": choice.lams.copy(),
+            "smoothing": choice.smoothings.copy(),
             "mean_score": from_log(mean, log_factor),
             "standard_error": from_log(errors, log_factor),
             "fold_scores": from_log(choice.fold_scores, log_factor),
-            "rank": np.argsort(order) + 1,
+            "rank": choice.ranks,
         }
         self.samples_ = (data.checked.x.spaced(_SHOWN), data.checked.y.spaced(_SHOWN))
         self.feature_names_ = data.pair.names

@@ -11,7 +11,7 @@ from densdiff.core import kernel, radial, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
 from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.kernel_sums import CenterFeatures, evaluate, psi, sample_sums
-from densdiff.solvers.base import Side
+from densdiff.solvers.base import Model, Side
 from densdiff.solvers.prepared import WeightedSample
 
 LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum
@@ -53,10 +53,10 @@ class CenterKernel:
         """Mean row sum of G, the unit in which lam means the same filter for any number of centers."""
         return float(next(self.grams(np.array([sigma]))).sum() / len(self.centers))
 
-    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+    def kernel(self, model: Model, a: FloatArray, b: FloatArray) -> FloatArray:
         """psi'M psi, M = A + lam A^2, between two sets of rows, times s, (k, l)."""
-        left = self.features(sigma, lam, a)
-        return np.asarray(left @ (left if a is b else self.features(sigma, lam, b)).T)
+        left = self.features(model.sigma, model.lam, a)
+        return np.asarray(left @ (left if a is b else self.features(model.sigma, model.lam, b)).T)
 
     def features(self, sigma: float, lam: float, rows: FloatArray) -> FloatArray:
         """psi R with RR' = M: their inner products are the kernel, (k, b)."""
@@ -70,9 +70,9 @@ class CenterKernel:
             features = np.exp(exponents, out=exponents)
         return np.asarray(features @ (self.root(sigma, lam) @ axes).astype(np.float32))
 
-    def peaks(self, sigma: float, lam: float, points: FloatArray) -> FloatArray:
+    def peaks(self, model: Model, points: FloatArray) -> FloatArray:
         """The peak of the filter that centers stand for, times s, (k,): far from all centers psi'M psi is blind."""
-        d, weak = self._numbers.shape[1], lam / self.mean_row_sum(sigma)
+        d, sigma, weak = self._numbers.shape[1], model.sigma, model.lam / self.mean_row_sum(model.sigma)
         if d == 0:
             return np.full(len(points), (1.0 + 2.0 * weak) / (1.0 + weak) ** 2)
         table = radial.radial_table(d, np.array([weak]))
@@ -123,6 +123,7 @@ class CentersSolver(CenterKernel):
         super().__init__(centers, radius, float(sigmas[-1]), categories)
         self.x, self.y, self.folds = x, y, folds
         self.sigmas = sigmas
+        self.smoothings: selection.IntArray = np.zeros(len(sigmas), dtype=np.intp)  # `categories` has its own
         self.notes: tuple[str, ...] = ()
         self.distance_steps = 0
         self._spectra: dict[int, ridge.Spectrum] = {}
@@ -203,9 +204,9 @@ class CentersSolver(CenterKernel):
         direct = self._direct(sigma, points)
         return evaluate(points, self.centers, theta, sigma, direct=direct, categories=self.categories)
 
-    def rougher_model(self, model: tuple[int, int], narrower: float, weaker: float) -> tuple[float, float]:
-        """Sigma and lam of a model made rougher; lam follows G's mean row sum, so that it means the same filter."""
+    def rougher_model(self, model: tuple[int, int], narrower: float, weaker: float) -> Model:
+        """A model made rougher; lam follows G's mean row sum, so that it means the same filter."""
         level, i = model
         sigma = float(self.sigmas[level])
         ratio = self.mean_row_sum(sigma / narrower) / self.mean_row_sum(sigma)
-        return sigma / narrower, float(self.lams[level, i]) * ratio / weaker
+        return Model(sigma / narrower, float(self.lams[level, i]) * ratio / weaker)

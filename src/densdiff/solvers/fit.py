@@ -16,7 +16,7 @@ from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log
 from densdiff.data.points import check_centers
 from densdiff.errors import InputError, NumericalError
-from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Side, Solver
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Model, Side, Solver
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.curve import AveragedCurve, find_curve
 from densdiff.solvers.pairs import PairsSolver
@@ -72,11 +72,11 @@ class Densities:
     solver: Solver
     choices: tuple[Choice, Choice]
 
-    def model(self, weaker: float) -> tuple[float, float]:
-        """Geometric means of the sigmas and the lams of p and q, lam so many times weaker."""
+    def model(self, weaker: float) -> Model:
+        """Geometric means of the sigmas and the lams of p and q, lam so many times weaker, and the lesser smoothing."""
         models = [self.solver.rougher_model(choice.model, 1.0, weaker) for choice in self.choices]
-        sigma, lam = np.exp(np.mean(np.log(models), axis=0))
-        return float(sigma), float(lam)
+        sigma, lam = np.exp(np.mean(np.log([model[:2] for model in models]), axis=0))
+        return Model(float(sigma), float(lam), min(model.smoothing for model in models))
 
 
 @dataclass(frozen=True)
@@ -173,10 +173,12 @@ class Fit:
         named, (choice,) = search.best([side], *_models_to_search(self.data, self.settings))
         return named.solver, choice
 
-    def single_models(self, models: Sequence[tuple[float, float]]) -> list[Solver]:
-        """A solver of this kind for each of the models, sigma and lam in inner units, with no other model in it."""
+    def single_models(self, models: Sequence[Model]) -> list[Solver]:
+        """A solver of this kind for each of the models, with no other model in it."""
         search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
-        builds = [partial(search.build, np.array([sigma]), np.array([lam]), self.categories) for sigma, lam in models]
+        builds = [
+            partial(search.build, np.array([model.sigma]), np.array([model.lam]), self.categories) for model in models
+        ]
         return [named.solver for named in search.build_all(builds)]
 
 

@@ -9,15 +9,18 @@ import numpy as np
 
 from densdiff.core import selection
 from densdiff.core.scaling import FloatArray
-from densdiff.solvers.base import Side, Solver
+from densdiff.core.selection import IntArray
+from densdiff.solvers.base import Model, Side, Solver
 
 
 @dataclass(frozen=True)
 class Choice:
     """The score table of one curve, its best model and the weights of the average."""
 
-    sigmas: FloatArray  # (k,) all models, sigma-major
+    sigmas: FloatArray  # (k,) all models, level by level
     lams: FloatArray  # (k,)
+    smoothings: IntArray  # (k,) of categories
+    n_lams: int  # of each level
     fold_scores: FloatArray  # (k, folds * repeats), times exp(log_scale)
     log_scale: float
     chosen: int
@@ -25,16 +28,24 @@ class Choice:
 
     @property
     def model(self) -> tuple[int, int]:
-        """(level of sigma, index of lam) of the best model."""
+        """(level, index of lam) of the best model."""
         return self._address(self.chosen)
 
-    def _address(self, index: int) -> tuple[int, int]:
-        level, i = divmod(index, self.per_sigma)
-        return int(level), int(i)
+    @property
+    def best(self) -> Model:
+        """The best model itself."""
+        k = self.chosen
+        return Model(float(self.sigmas[k]), float(self.lams[k]), int(self.smoothings[k]))
 
     @property
-    def per_sigma(self) -> int:
-        return len(self.sigmas) // len(np.unique(self.sigmas))
+    def ranks(self) -> IntArray:
+        """Place of each model, the best one first, (k,)."""
+        order = selection.rank_models(self.fold_scores.mean(axis=1), self.sigmas, self.lams, self.smoothings)
+        return np.argsort(order) + 1
+
+    def _address(self, index: int) -> tuple[int, int]:
+        level, i = divmod(index, self.n_lams)
+        return int(level), int(i)
 
     @property
     def averaged_models(self) -> list[tuple[int, int]]:
@@ -49,11 +60,12 @@ def choose(solver: Solver, side: Side, folds: int) -> Choice:
     with np.errstate(under="ignore"):
         relative = raw * np.exp(log_scale - solver.log_scales)[:, None, None]
     fold_scores = relative.reshape(-1, raw.shape[2])
-    sigmas = np.repeat(solver.sigmas, raw.shape[1])
+    n_lams = raw.shape[1]
+    sigmas, smoothings = np.repeat(solver.sigmas, n_lams), np.repeat(solver.smoothings, n_lams)
     lams = solver.lams.ravel()
-    chosen = selection.best_model(fold_scores.mean(axis=1), sigmas, lams)
+    chosen = int(selection.rank_models(fold_scores.mean(axis=1), sigmas, lams, smoothings)[0])
     weights = selection.model_weights(fold_scores, chosen, folds)
-    return Choice(sigmas, lams, fold_scores, log_scale, chosen, weights)
+    return Choice(sigmas, lams, smoothings, n_lams, fold_scores, log_scale, chosen, weights)
 
 
 def averaged_distance(solver: Solver, side: Side, choice: Choice) -> tuple[float, float]:

@@ -31,6 +31,7 @@ class SpectralSolver(FilterKernel):
     ) -> None:
         lams, self._every_lam, self.distance_steps = filter_lams(lams)
         self.x, self.y, self.folds, self.sigmas = x, y, folds, sigmas
+        self.smoothings = np.zeros(len(sigmas), dtype=np.intp)  # it takes no categories
         self.lams = np.tile(lams, (len(sigmas), 1))
         super().__init__(x.rows.shape[1])
         self.log_scales = np.zeros(len(sigmas))

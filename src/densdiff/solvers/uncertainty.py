@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from densdiff.core import noise
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Solver
+from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Model, Solver
 from densdiff.solvers.fit import Fit
 from densdiff.solvers.prepared import Prepared, subsample
 
@@ -23,12 +23,15 @@ def narrowing(d: int) -> float:
     return float(2.0 ** min(0.5, 2.5 / d))
 
 
-def band_model(fit: Fit) -> tuple[float, float]:
-    """Sigma and lam of the band."""
+def band_model(fit: Fit) -> Model:
+    """The model of the band: rougher than that of f, and no smoother than p and q are."""
     solver, d = fit.solver, fit.data.x.rows.shape[1]
-    sigma, lam = solver.rougher_model(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
-    widest, strongest = fit.densities.model(LAM_STEP**DISTANCE_STEPS)
-    return (sigma, lam) if sigma <= widest else (widest, min(lam, strongest))
+    own = solver.rougher_model(fit.choice.model, narrowing(d), LAM_STEP**solver.band_steps)
+    widest = fit.densities.model(LAM_STEP**DISTANCE_STEPS)
+    smoothing = min(own.smoothing, widest.smoothing)
+    if own.sigma <= widest.sigma:
+        return own._replace(smoothing=smoothing)
+    return Model(widest.sigma, min(own.lam, widest.lam), smoothing)
 
 
 def normal_quantile(level: float) -> float:
@@ -55,7 +58,7 @@ def rough_band(
     points, resampled by giving each row's contribution a normal factor. A row of each sample at the point itself is
     added to the variance, so that few or no rows near do not pass for certainty.
     """
-    sigma, lam = float(solver.sigmas[0]), float(solver.lams[0, 0])
+    model = solver.rougher_model((0, 0), 1.0, 1.0)  # its only one, as it is
     subsamples = [subsample(sample, data.seed, _BAND_ROWS) for sample in (data.x, data.y)]
     x, y = (sample.stand_in for sample in subsamples)
     multipliers = _multipliers(len(x.omega), len(y.omega), data.seed)
@@ -65,17 +68,17 @@ def rough_band(
     step = max(1, _BLOCK // len(multipliers))
     for start in range(0, len(points), step):
         block = points[start : start + step]
-        kernel_x, kernel_y = (solver.kernel(sigma, lam, block, sample.points) for sample in subsamples)
+        kernel_x, kernel_y = (solver.kernel(model, block, sample.points) for sample in subsamples)
         spreads = noise.curve_noise(kernel_x, kernel_y, x, y)
         spread = np.sqrt(np.square(spreads).sum(axis=1))
-        errors[start : start + step] = np.hypot(spread, one_row * solver.peaks(sigma, lam, block))
+        errors[start : start + step] = np.hypot(spread, one_row * solver.peaks(model, block))
         if simultaneous:
             spreads /= np.where(spread > 0, spread, 1.0)[:, None]
             np.maximum(largest, np.abs(spreads @ multipliers).max(axis=0), out=largest)
     factor = normal_quantile(level)
     if simultaneous:
         factor = max(factor, float(np.quantile(largest, level)))
-    center = solver.unbiased(DIFFERENCE, (0, 0), points) * np.exp(solver.log_scale(sigma) - solver.log_scales[0])
+    center = solver.unbiased(DIFFERENCE, (0, 0), points) * np.exp(solver.log_scale(model.sigma) - solver.log_scales[0])
     return center, factor * errors
 
 

@@ -14,6 +14,7 @@ from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.kernel_sums import means_at
 from densdiff.errors import InputError
+from densdiff.solvers import base
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import Prepared
 from densdiff.testing.limits import LIMIT_ROWS, Limit, centered_root
@@ -26,7 +27,7 @@ _ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 
 class PairKernel(Protocol):
     """A kernel between rows: `FilterKernel`, `CenterKernel`, or the Gaussian of a kernel density estimate."""
 
-    def kernel(self, sigma: float, lam: float, a: FloatArray, b: FloatArray) -> FloatArray:
+    def kernel(self, model: base.Model, a: FloatArray, b: FloatArray) -> FloatArray:
         """The kernel between rows a and b, (k, l), times exp(log_scale)."""
 
     def log_scale(self, sigma: float) -> float:
@@ -67,12 +68,12 @@ class KernelStatistics(_KernelScales, BaseStatistics):
         step = max(1, _TILE // len(self.rows))
         for start in range(0, len(self.rows), step):  # a kernel is symmetric: the part before the diagonal is not made
             block, part, after = self.rows[start : start + step], w[start : start + step], w[start + step :]
-            for k, (sigma, lam) in enumerate(self.models):
-                kernel = self.kernel.kernel(sigma, lam, block, self.rows[start:])
+            for k, model in enumerate(self.models):
+                kernel = self.kernel.kernel(base.Model(*model), block, self.rows[start:])
                 products = kernel[:, : len(part)] @ part + 2.0 * (kernel[:, len(part) :] @ after)
                 values[:, k] += np.einsum("nb,nb->b", part, products)
-        for k, (sigma, lam) in enumerate(self.models):
-            peak = float(self.kernel.kernel(sigma, lam, self.rows[:1], self.rows[:1])[0, 0])
+        for k, model in enumerate(self.models):
+            peak = float(self.kernel.kernel(base.Model(*model), self.rows[:1], self.rows[:1])[0, 0])
             values[np.abs(values[:, k]) <= _ROUNDING * factor * peak, k] = 0.0
         return values
 
@@ -95,7 +96,7 @@ def _centered(labels: BoolArray) -> tuple[FloatArray, float]:
 
 def kernel_limits(some_rows: FloatArray, models: list[Model], kernel: PairKernel, factor: float) -> list[Limit]:
     """The limit of each model, from the kernel between some of the pooled rows."""
-    return [Limit(centered_root(kernel.kernel(sigma, lam, some_rows, some_rows)), factor) for sigma, lam in models]
+    return [Limit(centered_root(kernel.kernel(base.Model(*model), some_rows, some_rows)), factor) for model in models]
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _center_limits(some_rows: FloatArray, models: list[Model], kernel: CenterKer
 
 def _rounded(statistics: FloatArray, kernel: CenterKernel, model: Model, factor: float) -> FloatArray:
     """Statistics of centers, 0 where they are no more than rounding."""
-    peak = float(kernel.kernel(*model, kernel.centers[:1], kernel.centers[:1])[0, 0])
+    peak = float(kernel.kernel(base.Model(*model), kernel.centers[:1], kernel.centers[:1])[0, 0])
     return np.where(statistics <= _ROUNDING * factor * peak, 0.0, statistics)
 
 
