@@ -204,7 +204,8 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 # where it has all rows otherwise, and has the limit of its null for categories. Everybody else refuses them.
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "l2_distance", "compare"), ()),
+    **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
+    "compare": (),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),
     "two_sample_test": _RELABELLED,

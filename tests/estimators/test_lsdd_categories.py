@@ -281,11 +281,14 @@ each_question = pytest.mark.parametrize("ask", ASK.values(), ids=ASK)
 
 
 @each_question
-@pytest.mark.parametrize("solver", ["pairs", "spectral"])
-def test_solvers_of_numbers_refuse_categories(pair, ask, solver):
-    message = f"solver='{solver}' takes columns of numbers only; use solver='centers' or 'auto'"
-    with pytest.raises(dd.InputError, match=message):
-        ask(*pair, model=dd.LSDD(solver=solver))
+def test_a_grid_refuses_categories(pair, ask):
+    with pytest.raises(dd.InputError, match="'spectral' takes columns of numbers only; use solver='pairs' or 'auto'"):
+        ask(*pair, model=dd.LSDD(solver="spectral"))
+
+
+def test_a_test_by_pairs_refuses_categories(pair):
+    with pytest.raises(dd.InputError, match="'pairs' tests columns of numbers only; use solver='centers' or 'auto'"):
+        asked(*pair, model=dd.LSDD(solver="pairs"))
 
 
 @pytest.mark.parametrize("method", ["predict", "confidence_band"])

@@ -99,9 +99,6 @@ def test_a_source_that_gives_missing_values_later_is_refused(rows):
 def test_what_needs_all_rows_in_memory_is_refused(rows):
     x, y = (Blocks(each, [20]) for each in rows)
     assert "weights need both samples in memory" in refused(dd.LSDD().fit, x, y, np.ones(60))
-    assert (
-        refused(dd.LSDD(solver="pairs").fit, x, y) == "solver='pairs' needs all rows in memory; use 'auto' or 'centers'"
-    )
     rest = "needs all rows in memory; leave it out, or test a random sample of the rows"
     assert refused(dd.two_sample_test, x, y, tuning="refit") == f"tuning='refit' {rest}"
     assert refused(dd.two_sample_test, x, y, blocks=np.zeros(110)) == f"blocks= {rest}"

@@ -70,12 +70,28 @@ def test_passes_of_a_fit_a_distance_and_a_band(tmp_path, samples, passes, solver
             assert taken(passes) == {"X": 1, "Y": 1}
 
 
-def test_categories_take_one_pass_more_to_know_their_levels(passes):
+@pytest.mark.parametrize(("solver", "expected"), [("auto", 2), ("centers", 3)])
+def test_categories_take_one_pass_more_to_know_their_levels(passes, solver, expected):
     x, y = tables(5000, 4500)
-    model = dd.LSDD(n_centers=15, random_state=0).fit(Blocks(x, [2000]), Blocks(y, [2000]))
-    assert taken(passes) == {"X": 3, "Y": 3}
+    model = dd.LSDD(solver=solver, n_centers=15, random_state=0).fit(Blocks(x, [2000]), Blocks(y, [2000]))
+    assert taken(passes) == {"X": expected, "Y": expected}
     model.l2_distance()
     assert taken(passes) == {}  # the rows that it needs came with the fit
+
+
+@pytest.mark.parametrize("d", [3, 5])
+def test_pairs_of_drawn_rows_take_no_pass_after_the_look(passes, monkeypatch, d):
+    monkeypatch.setattr("densdiff.solvers.prepared.PAIRS_ROWS", 300)
+    random = np.random.default_rng(0)
+    blocks = [Blocks(random.normal(size=(n, d)), [700]) for n in (900, 1100)]
+    model = dd.LSDD(random_state=0).fit(*blocks)
+    assert model.solver_ == "pairs"
+    look = taken(passes)
+    assert look == {"X": 2, "Y": 2}  # to know the sizes, and what is drawn
+    model.confidence_band(random.normal(size=(4, d)))
+    model.densities(random.normal(size=(4, d)))
+    model.l2_distance()
+    assert taken(passes) == {}
 
 
 def test_a_test_of_centers_takes_one_pass_after_the_look(samples, passes):

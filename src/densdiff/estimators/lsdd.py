@@ -16,10 +16,10 @@ from densdiff.data.pair import Pair, check_pair
 from densdiff.data.points import check_points
 from densdiff.errors import InputError, NotFittedError
 from densdiff.estimators.results import Band, DistanceResult
-from densdiff.solvers.base import DIFFERENCE
+from densdiff.solvers.base import DIFFERENCE, LEVEL_RATIO
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.distance import fit_distance, open_end_note, raw_estimates, saturation_note
-from densdiff.solvers.fit import PAIRS_ROWS, Fit, Settings, find_fit
+from densdiff.solvers.fit import Fit, Settings, find_fit
 from densdiff.solvers.prepared import prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
 from densdiff.threads import on_one_thread
@@ -44,8 +44,9 @@ class LSDD(BaseEstimator):
         (pi sigma^2)^(d/2), free of units.
     solver : {"auto", "centers", "spectral", "pairs"}
         "spectral" (up to three columns) and "pairs" solve the paper's RKHS problem exactly, on a grid and from
-        pair distances; "centers" puts Gaussian kernels on a random subset of the rows. "auto" chooses by columns
-        and rows. lam means something else to "centers" than to the other two, so a numeric lam needs a solver.
+        pair distances, the latter with categories too, and of more than 20,000 rows from some drawn at random;
+        "centers" puts Gaussian kernels on a random subset of the rows. "auto" chooses one of the first two. lam means
+        something else to "centers" than to the other two, so a numeric lam needs a solver.
     n_centers : int
         With solver "centers": how many rows become kernel centers (all of them if there are fewer).
     centers : array of shape (b, d), optional
@@ -62,7 +63,8 @@ class LSDD(BaseEstimator):
     sigma_, lam_ : float
         The chosen model.
     cv_results_ : dict of arrays
-        "sigma", "lam", "mean_score", "standard_error", "rank" (k,) and "fold_scores" (k, folds * repeats).
+        "sigma", "lam", "smoothing" (of categories by "pairs", else 0), "mean_score", "standard_error", "rank" (k,) and
+        "fold_scores" (k, folds * repeats).
     solver_ : str
     centers_ : array of shape (b, d)
         With solver "centers" only.
@@ -154,7 +156,7 @@ class LSDD(BaseEstimator):
         data, choice = fit.data, fit.choice
         unit = data.scaling.sigma_unit
         mean = choice.fold_scores.mean(axis=1)
-        errors = standard_errors(choice.fold_scores, data.n_folds)
+        errors = standard_errors(choice.fold_scores, fit.used.n_folds)
         log_factor = -choice.log_scale - data.scaling.log_volume
         for stale in ("centers_", "theta_"):  # of an earlier fit by another solver
             self.__dict__.pop(stale, None)
@@ -220,7 +222,7 @@ class LSDD(BaseEstimator):
             upper=upper,
             level=level,
             simultaneous=simultaneous,
-            **self._receipt(fit, [*self._notes(fit), *_solver_notes(fit)]),
+            **self._receipt(fit, self._notes(fit)),
         )
 
     @on_one_thread
@@ -262,29 +264,38 @@ class LSDD(BaseEstimator):
         }
 
     def _notes(self, fit: Fit) -> list[str]:
-        notes = [*fit.data.notes, *fit.solver.notes]
+        notes = [*fit.data.notes, *fit.solver.notes, *_thinning_notes(fit)]
         if (fewest := min(fit.data.sizes)) < _FEW_ROWS:
             notes.append(f"a sample has only {fewest} rows: a distance of this size may be chance alone")
         return notes
 
 
-def _solver_notes(fit: Fit) -> list[str]:
-    """Where "auto" had to fall back on centers, what may be closer: measured in docs/math.md."""
-    centers, settings = fit.named_solver.centers, fit.settings
-    if settings.solver != "auto" or settings.centers is not None or centers is None or len(fit.data.levels):
+def _thinning_notes(fit: Fit) -> list[str]:
+    """How many rows f rests on, where they are not all."""
+    (n, m), (used_n, used_m) = fit.data.sizes, fit.used.sizes
+    if (n, m) == (used_n, used_m):
         return []
-    rows, d = sum(fit.data.sizes), fit.data.x.rows.shape[1]
-    return [
-        f"{rows} rows in {d} columns are too many for pairs, so f rests on {len(centers)} centers; "
-        f"solver='pairs' on {PAIRS_ROWS} rows drawn at random may give a better f"
-    ]
+    rows = f"{used_n} of {n} and {used_m} of {m} rows"
+    return [f"f, its band and the raw estimates rest on {rows}, drawn at random"]
 
 
 def _tuning(fit: Fit) -> str:
-    folds, choice = fit.data.n_folds, fit.choice
+    folds, choice = fit.used.n_folds, fit.choice
     models, used = len(choice.sigmas), len(choice.averaged_models)
     searched = (
         f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {used} averaged"
     )
-    smoothed = "" if fit.categories is None else f", categories smoothed by {fit.categories.smoothing:g}"
-    return ("sigma and lam given" if models == 1 else searched) + smoothed
+    return ("sigma and lam given" if models == 1 else searched) + _smoothing_text(fit)
+
+
+def _smoothing_text(fit: Fit) -> str:
+    """How categories were smoothed; nothing without categories."""
+    if not len(fit.data.levels):
+        return ""
+    if fit.categories is not None:
+        return f", categories smoothed by {fit.categories.smoothing:g}"
+    if fit.choice.best.smoothing == 0:
+        return ", categories not smoothed"
+    ratio = LEVEL_RATIO**fit.choice.best.smoothing
+    alike = 100.0 * (1.0 - ratio) / (1.0 + ratio)  # r of E16
+    return f", categories smoothed (two levels count as {alike:.4g} % alike)"

@@ -16,7 +16,8 @@ from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray, from_log
 from densdiff.data.points import check_centers
 from densdiff.errors import InputError, NumericalError
-from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Model, Side, Solver
+from densdiff.solvers import prepared
+from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE, Model, Side, Solver, has_many_classes
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.curve import AveragedCurve, find_curve
 from densdiff.solvers.pairs import PairsSolver
@@ -25,19 +26,23 @@ from densdiff.solvers.search import Choice, choose
 from densdiff.solvers.spectral import MOST_COLUMNS, SpectralSolver
 from densdiff.sources.array_sample import ArraySample
 
-_PROBED = 2000  # rows of a sample that choose the smoothing of categories
-PAIRS_ROWS = 20_000  # N^2 distances: a few seconds
+_PROBED = 2000  # rows of a sample that choose the smoothing of categories for centers
+_MANY_CLASSES_ROWS = 3000  # each pair is weighed some forty times where columns of categories are many
 
 
 def automatic_solver(d: int, rows: int) -> str:
-    """The solver of "auto" for d varying columns and so many rows of both samples together.
+    """The solver of "auto" for d varying columns of numbers and so many rows of both samples together.
 
     Spectral and pairs are the same estimator; the spectral grid costs least in one or two columns and grows slowly with
-    the rows, pairs do not mind columns. Centers remain where neither fits.
+    the rows, pairs do not mind columns.
     """
-    if d <= 2 or (d <= MOST_COLUMNS and rows > PAIRS_ROWS):
-        return "spectral"
-    return "pairs" if rows <= PAIRS_ROWS else "centers"
+    return "spectral" if d <= 2 or (d <= MOST_COLUMNS and rows > prepared.PAIRS_ROWS) else "pairs"
+
+
+def rows_for_pairs(data: Prepared) -> Prepared:
+    """The samples, or as many of their rows as pairs can have."""
+    data = data.thinned(prepared.PAIRS_ROWS)
+    return data.thinned(_MANY_CLASSES_ROWS) if has_many_classes(data.levels) else data
 
 
 @dataclass(frozen=True)
@@ -53,8 +58,8 @@ class Settings:
 
     def check_columns(self, d: int, categories: bool) -> None:
         """Refuse a solver that cannot have these columns."""
-        if categories and self.solver not in ("auto", "centers"):
-            text = f"solver={self.solver!r} takes columns of numbers only; use solver='centers' or 'auto'"
+        if categories and self.solver == "spectral":
+            text = "solver='spectral' takes columns of numbers only; use solver='pairs' or 'auto'"
             raise InputError(text, argument="solver")
         if self.solver == "spectral" and d > MOST_COLUMNS:
             text = f"solver='spectral' takes at most {MOST_COLUMNS} columns that vary; got {d}"
@@ -81,10 +86,11 @@ class Densities:
 
 @dataclass(frozen=True)
 class NamedSolver:
-    """A solver and its name."""
+    """A solver, its name and the samples it was made of, which may be thinned."""
 
     name: str
     solver: Solver
+    data: Prepared
     centers: FloatArray | None = None  # in the user's units, if it has any
 
 
@@ -103,8 +109,13 @@ class Fit:
         return self.named_solver.solver
 
     @property
+    def used(self) -> Prepared:
+        """The samples that f rests on: all rows, or those that were drawn of too many."""
+        return self.named_solver.data
+
+    @property
     def categories(self) -> Categories | None:
-        """The kernel between levels, if there are any."""
+        """The kernel between levels that centers have, if there are any."""
         return self.solver.categories if isinstance(self.solver, CentersSolver) else None
 
     @property
@@ -146,12 +157,11 @@ class Fit:
         """p and q with their own smoothing, from the data's own range of models."""
         sides = [DENSITY_X, DENSITY_Y]
         searched = self.settings.sigmas is None and self.settings.lams is None
-        if searched and not len(self.data.levels):
-            solver, choices = self.solver, [choose(self.solver, side, self.data.n_folds) for side in sides]
+        if searched and self.categories is None:
+            solver, choices = self.solver, [choose(self.solver, side, self.used.n_folds) for side in sides]
         else:
             own_models = self.data.ladder(), None  # the sigmas of the data's own scale, the lams of the solver
-            search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
-            named, choices = search.best(sides, *own_models)
+            named, choices = self._search().best(sides, *own_models)
             solver = named.solver
         return Densities(solver, (choices[0], choices[1]))
 
@@ -166,20 +176,24 @@ class Fit:
         return curves[0], curves[1]
 
     def chosen_for(self, side: Side) -> tuple[Solver, Choice]:
-        """The solver and its choice for another curve; with categories, with a smoothing of its own."""
-        if not len(self.data.levels):
-            return self.solver, choose(self.solver, side, self.data.n_folds)
-        search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
-        named, (choice,) = search.best([side], *_models_to_search(self.data, self.settings))
+        """The solver and its choice for another curve; centers with categories have a smoothing for each curve."""
+        if self.categories is None:
+            return self.solver, choose(self.solver, side, self.used.n_folds)
+        named, (choice,) = self._search().best([side], *_models_to_search(self.data, self.settings))
         return named.solver, choice
 
     def single_models(self, models: Sequence[Model]) -> list[Solver]:
         """A solver of this kind for each of the models, with no other model in it."""
-        search = _Search(self.data, self.settings, self.named_solver.name, strict=False)
+        search = self._search()
         builds = [
-            partial(search.build, np.array([model.sigma]), np.array([model.lam]), self.categories) for model in models
+            partial(search.build, np.array([model.sigma]), np.array([model.lam]), self.categories, (model.smoothing,))
+            for model in models
         ]
         return [named.solver for named in search.build_all(builds)]
+
+    def _search(self) -> "_Search":
+        """A search among other models of this kind, on the same rows."""
+        return _Search(self.used, self.settings, self.named_solver.name, strict=False)
 
 
 def find_fit(data: Prepared, settings: Settings) -> Fit:
@@ -197,21 +211,13 @@ def _models_to_search(data: Prepared, settings: Settings) -> tuple[FloatArray, F
 def _solver_name(data: Prepared, settings: Settings) -> str:
     d = data.x.rows.shape[1]
     settings.check_columns(d, len(data.levels) > 0)
-    if settings.solver == "pairs" and not data.all_at_once:
-        raise InputError("solver='pairs' needs all rows in memory; use 'auto' or 'centers'", argument="solver")
     if settings.solver != "auto":
         return settings.solver
-    if settings.centers is not None or len(data.levels):
+    if settings.centers is not None:
         return "centers"
-    if d == MOST_COLUMNS and not data.all_at_once:  # a grid of 128 MiB for every block of rows
-        return "centers"
-    return automatic_solver(d, _rows_for_pairs(data))
-
-
-def _rows_for_pairs(data: Prepared) -> int:
-    """Rows of both samples; more than pairs can have if these cannot be had at once."""
-    rows = sum(data.sizes)
-    return rows if data.all_at_once else max(rows, PAIRS_ROWS + 1)
+    if len(data.levels) or (d == MOST_COLUMNS and not data.all_at_once):  # a grid of 128 MiB for every block of rows
+        return "pairs"
+    return automatic_solver(d, sum(data.sizes))
 
 
 @dataclass(frozen=True)
@@ -226,11 +232,11 @@ class _Search:
     strict: bool
 
     def best(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> tuple[NamedSolver, list[Choice]]:
-        """A solver and its choice for each curve; with categories, of the smoothing that suits these curves best."""
+        """A solver and its choice for each curve; centers with categories have the smoothing that suits all best."""
         candidates: list[tuple[float, float, NamedSolver, list[Choice]]] = []
         builds = [partial(self.build, sigmas, lams, categories) for categories in self._smoothings(sides, sigmas, lams)]
         for named in self.build_all(builds):
-            choices = [choose(named.solver, side, self.data.n_folds) for side in sides]
+            choices = [choose(named.solver, side, named.data.n_folds) for side in sides]
             loss = sum(float(choice.fold_scores[choice.chosen].mean()) for choice in choices)
             candidates.append((loss, choices[0].log_scale, named, choices))
         # losses have the scale of their solver; compared in that of the smallest
@@ -240,8 +246,12 @@ class _Search:
         return named, choices
 
     def _smoothings(self, sides: list[Side], sigmas: FloatArray, lams: FloatArray | None) -> list[Categories | None]:
-        """The kernels of categories to search; of many rows the best one for some of them, and the next rougher one."""
+        """The kernels of categories to search with centers; of many rows the best one for some of them, and the next
+        rougher one.
+        """
         data, pair = self.data, self.data.pair
+        if self.name != "centers":
+            return [None]
         options = data.smoothings()  # from rough to smooth
         if len(options) == 1 or max(len(pair.x), len(pair.y)) <= 2 * _PROBED:
             return options
@@ -255,22 +265,28 @@ class _Search:
         place = [0.0 if option is None else option.smoothing for option in options].index(chosen)
         return options[max(0, place - 1) : place + 1]
 
-    def build(self, sigmas: FloatArray, lams: FloatArray | None, categories: Categories | None = None) -> NamedSolver:
-        """The solver of a table of models."""
-        data, name = self.data, self.name
-        if name == "spectral":
-            # with one column more than a grid takes, "auto" names the solver for when there is no grid
-            without_grid = automatic_solver(MOST_COLUMNS + 1, _rows_for_pairs(data))
+    def build(
+        self,
+        sigmas: FloatArray,
+        lams: FloatArray | None,
+        categories: Categories | None = None,
+        smoothings: Sequence[int] | None = None,
+    ) -> NamedSolver:
+        """The solver of a table of models; ``smoothings`` of categories are those of pairs, None for their own."""
+        data = self.data
+        if self.name == "spectral":
+            fits_pairs = sum(data.sizes) <= prepared.PAIRS_ROWS
             try:
                 solver = SpectralSolver(data.x, data.y, data.folds, sigmas, lams)
-                if self.settings.solver != "auto" or not solver.n_outside or without_grid != "pairs":
-                    return NamedSolver(name, solver)
+                if self.settings.solver != "auto" or not solver.n_outside or not fits_pairs:
+                    return NamedSolver(self.name, solver, data)
             except NumericalError:
                 if self.strict:
                     raise
-            name = without_grid  # where the grid loses rows, pairs lose none
-        if name == "pairs":
-            return NamedSolver(name, PairsSolver(data.x, data.y, data.folds, sigmas, lams))
+        if self.name != "centers":  # where the grid loses rows, pairs lose none
+            data = rows_for_pairs(data)
+            pairs = PairsSolver(data.x, data.y, data.folds, sigmas, lams, data.levels, smoothings)
+            return NamedSolver("pairs", pairs, data)
         user_centers = self.settings.centers
         centers = (
             data.draw_distinct_rows(self.settings.n_centers)
@@ -278,7 +294,8 @@ class _Search:
             else check_centers(user_centers, data.pair.names, data.pair.levels)
         )
         inner = data.scaling.apply(centers)
-        return NamedSolver(name, CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories), centers)
+        at_centers = CentersSolver(data.x, data.y, inner, data.folds, sigmas, lams, categories)
+        return NamedSolver(self.name, at_centers, data, centers)
 
     def build_all(self, builds: Sequence[Callable[[], NamedSolver]]) -> list[NamedSolver]:
         """Several solvers; rows that have to be read are read no more often than for one of them."""

@@ -26,6 +26,7 @@ SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with 
 OVERLAP_ROWS = 100_000  # of each sample, for the overlap of the densities
 _DRAWN, _SPACED, _DRAWN_POOLED = (1000, 2000, OVERLAP_ROWS), (4096, 5000), (256, 500, 1000)
 _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
+PAIRS_ROWS = 20_000  # of both samples, all N^2 distances of which are looked at: a few seconds
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,34 @@ class Prepared:
         """Rows of each sample, each distinct row once where all are copies."""
         return len(self.x.rows), len(self.y.rows)
 
+    def thinned(self, most: int) -> "Prepared":
+        """At most so many rows of both samples together, in memory: drawn by number, so that neither swapping the
+        samples nor how they are read changes anything; folds are drawn anew.
+        """
+        if self.all_at_once and sum(self.sizes) <= most:
+            return self
+        samples = (self.pair.x, self.pair.weights_x), (self.pair.y, self.pair.weights_y)
+        users, weights = [], []
+        for (rows, all_weights), take in zip(samples, _thinned_sizes(*self.sizes, most), strict=True):
+            drawn = np.sort(selection.draw_rows(self.seed, len(rows), take))
+            users.append(np.asfortranarray(rows[drawn]))
+            even = all_weights.strides == (0,)
+            weights.append(np.broadcast_to(all_weights[0], take) if even else all_weights[drawn])
+        x, y = (
+            WeightedSample(ArraySample(self.scaling.apply(rows)), _normalized(weight))
+            for rows, weight in zip(users, weights, strict=True)
+        )
+        user_x, user_y = map(ArraySample, users)
+        n_folds = min(self.n_folds, len(user_x), len(user_y))
+        return replace(
+            self,
+            pair=replace(self.pair, x=user_x, y=user_y, weights_x=weights[0], weights_y=weights[1]),
+            x=x,
+            y=y,
+            n_folds=n_folds,
+            folds=selection.draw_folds(self.seed, len(user_x), len(user_y), n_folds),
+        )
+
     @property
     def pooled_rows(self) -> FloatArray:
         """The rows of X, then those of Y, in inner units."""
@@ -182,13 +211,20 @@ class Prepared:
         return inner
 
 
+def _thinned_sizes(n: int, m: int, most: int) -> tuple[int, int]:
+    """How many of n and m rows to draw, so many together: half of each, and what a small sample leaves of the other."""
+    half = most // 2
+    return min(n, max(half, most - m)), min(m, max(half, most - n))
+
+
 def rows_to_prefetch(seed: int, n_centers: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
     """Numbers of the rows that a fit and a test of two samples ask for, some of them several times: had in one pass,
     they cost no other.
     """
     indices: list[list[selection.IntArray]] = [[], []]
     sizes = n, m
-    for index, size in zip(indices, sizes, strict=True):
+    for index, size, take in zip(indices, sizes, _thinned_sizes(n, m, PAIRS_ROWS), strict=True):
+        index.append(selection.draw_rows(seed, size, take))
         for count in (_LADDER_ROWS, n_centers):
             take = size if n + m <= count else max(1, count * size // (n + m))
             index.append(selection.draw_rows(seed, size, take))

@@ -37,9 +37,14 @@ def check_lsdd_samples(estimator: LSDD, X: Any, Y: Any) -> Pair:
 def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedTest:
     """Statistics from the kernel, from cells or from centers; of rows that are not in memory not from the kernel."""
     estimator.settings().check_columns(data.x.rows.shape[1], len(data.levels) > 0)
+    if len(data.levels) and estimator.solver == "pairs":
+        text = "solver='pairs' tests columns of numbers only; use solver='centers' or 'auto'"
+        raise InputError(text, argument="solver")
     if not data.all_at_once:
         return _plan_streamed(estimator, data, options)
     grids = given_grids(estimator, data)
+    # With categories a permutation multiplies labels by features at centers; the kernel of E16 has no features, and
+    # its N^2 values would have to be made for every smoothing.
     method = "centers" if len(data.levels) else _choose_method(estimator, data, options, grids)
     if method == "kernel":
         return _plan_kernel(estimator, data, options, grids)
