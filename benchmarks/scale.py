@@ -27,7 +27,7 @@ FROM_PARQUET = """
 import json, os, sys, time
 import densdiff as dd
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:int(sys.argv[1])])
-model = dd.LSDD(random_state=0)
+model = dd.LSDD(solver="centers", random_state=0)
 model.fit(*sys.argv[2:4])
 times = []
 while len(times) < 3 or len(times) < 7 and sum(times) < 3:
@@ -50,7 +50,7 @@ def main():
         state = da.random.default_rng(0)
         x, y = (state.normal(size=(n, 10), chunks=(n // 16, 10)).persist() for _ in range(2))
         wait([x, y])
-        model = dd.LSDD(n_centers=500, random_state=0)
+        model = dd.LSDD(solver="centers", n_centers=500, random_state=0)
         model.fit(x, y)
         times = []
         for _ in range(5):
