@@ -282,7 +282,9 @@ def draw_blocks():
         simulated, formula = block_variances(d, sizes)
         ax.plot(sizes, formula, color=color, ls=style, lw=1.8, label=f"{d} column{'s' if d > 1 else ''}")
         ax.plot(sizes, simulated, "o", color=color, ms=4)
-    ax.set(xscale="log", yscale="log", xlabel="rows of each sample in a block", ylabel="variance over that of all pairs")
+    ax.set(
+        xscale="log", yscale="log", xlabel="rows of each sample in a block", ylabel="variance over that of all pairs"
+    )
     ax.set_yticks([1, 2, 5, 10, 20], ["1", "2", "5", "10", "20"])
     ax.minorticks_off()
     ax.legend(frameon=False, fontsize="small")

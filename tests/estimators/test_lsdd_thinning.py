@@ -13,7 +13,7 @@ from tests import oracle
 from tests.large import Blocks, cuts, tables
 
 BUDGET = 120
-NOTE = "f, its band and the raw estimates rest on {} of {} and {} of {} rows, drawn at random"
+NOTE = "bands, densities and raw estimates rest on {} of {} and {} of {} rows, drawn at random"
 
 
 @pytest.fixture(autouse=True)

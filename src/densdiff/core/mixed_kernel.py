@@ -58,7 +58,7 @@ def has_few_classes(polynomial: AgreementPolynomial) -> bool:
 
 def mixed_plain_kernel(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
     """The kernel of F; ``rows``, (T,), are those of the table with lam ratio^-t."""
-    return _mixed(table.step, (table.plain[rows],), polynomial)
+    return mixed(table.step, (table.plain[rows],), polynomial)
 
 
 def mixed_plain_and_squared(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:

@@ -118,7 +118,7 @@ def width_of_blurs(means: FloatArray, widths: tuple[float, float]) -> float:
     wide, narrow = np.square(widths)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = float(np.square(means[1] / means[0]))
-    if not 1.0 < ratio:
+    if not ratio > 1.0:
         return np.inf
     return float(np.sqrt(max(0.0, (wide - ratio * narrow) / (2.0 * (ratio - 1.0)))))
 

@@ -20,7 +20,7 @@ from densdiff.solvers.base import DIFFERENCE, LEVEL_RATIO
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.distance import fit_distance, open_end_note, raw_estimates, saturation_note
 from densdiff.solvers.fit import Fit, Settings, find_fit
-from densdiff.solvers.prepared import prepare, rows_to_prefetch
+from densdiff.solvers.prepared import OVERLAP_ROWS, prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
 from densdiff.threads import on_one_thread
 
@@ -222,7 +222,7 @@ class LSDD(BaseEstimator):
             upper=upper,
             level=level,
             simultaneous=simultaneous,
-            **self._receipt(fit, self._notes(fit)),
+            **self._receipt(fit, [*self._notes(fit), *_curve_notes(fit)]),
         )
 
     @on_one_thread
@@ -270,21 +270,28 @@ class LSDD(BaseEstimator):
         return notes
 
 
+def _curve_notes(fit: Fit) -> list[str]:
+    """Whether the widths that f is averaged over may be too few."""
+    return [fit.curve.note] if fit.is_automatic and fit.curve.note else []
+
+
 def _thinning_notes(fit: Fit) -> list[str]:
-    """How many rows f rests on, where they are not all."""
+    """How many rows the answers rest on, where they are not all."""
     (n, m), (used_n, used_m) = fit.data.sizes, fit.used.sizes
-    if (n, m) == (used_n, used_m):
-        return []
-    rows = f"{used_n} of {n} and {used_m} of {m} rows"
-    return [f"f, its band and the raw estimates rest on {rows}, drawn at random"]
+    notes = []
+    if (n, m) != (used_n, used_m):
+        rows = f"{used_n} of {n} and {used_m} of {m} rows, drawn at random"
+        notes.append(f"{'bands' if fit.is_automatic else 'f, bands'}, densities and raw estimates rest on {rows}")
+    if fit.is_automatic and max(n, m) > OVERLAP_ROWS and (notes or not fit.data.all_at_once):
+        notes.append(f"f rests on at most {OVERLAP_ROWS} rows of each sample, drawn at random")
+    return notes
 
 
 def _tuning(fit: Fit) -> str:
     folds, choice = fit.used.n_folds, fit.choice
     models, used = len(choice.sigmas), len(choice.averaged_models)
-    searched = (
-        f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {used} averaged"
-    )
+    averaged = "f averaged" if fit.is_automatic else f"{used} averaged"
+    searched = f"{folds}-fold cross-validation x {choice.fold_scores.shape[1] // folds}, {models} models, {averaged}"
     return ("sigma and lam given" if models == 1 else searched) + _smoothing_text(fit)
 
 

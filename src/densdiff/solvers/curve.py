@@ -173,9 +173,7 @@ class _GridCurve:
 
     @cached_property
     def models(self) -> Models:
-        (scores, noise), *densities = (
-            self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y)
-        )
+        (scores, noise), *densities = (self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y))
         share = _share_of_densities(*self.rows.sizes)
         return Models(self.solver.sigmas, scores + share * sum(score for score, _ in densities), noise, 0.0)
 
@@ -221,7 +219,7 @@ class _PairCurve:
         used = np.flatnonzero(weights.sum(axis=1) > 0)
         narrowest = float(sigmas[used[-1]])
         step = _TABLE_STEP * narrowest if self.d else 1.0
-        nodes = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3)
+        nodes: FloatArray = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3.0)
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
         log_scale = radial.log_scale(narrowest, self.d)
         for level in used:
@@ -234,6 +232,7 @@ class _PairCurve:
 
 
 def _at(step: float, values: FloatArray, r: FloatArray) -> FloatArray:
+    """A table of r = 0, step, .. at distances r."""
     return radial.interpolate(radial.Radial(step, (values,)), r)[0]
 
 

@@ -138,9 +138,8 @@ class Fit:
     @property
     def curve(self) -> AveragedCurve:
         """f averaged over models, found when it is first asked for; not a cached property, as `densities`."""
-        if "curve" not in self._kept:
-            self._kept["curve"] = find_curve(self.data)
-        return self._kept["curve"]
+        found: AveragedCurve = self._kept.get("curve") or self._kept.setdefault("curve", find_curve(self.data))
+        return found
 
     @property
     def densities(self) -> Densities:
@@ -149,9 +148,8 @@ class Fit:
         Not a cached property: in Python 3.11 its lock is one for all fits, and those that share passes would wait in
         vain.
         """
-        if "densities" not in self._kept:
-            self._kept["densities"] = self._find_densities()
-        return self._kept["densities"]
+        found: Densities = self._kept.get("densities") or self._kept.setdefault("densities", self._find_densities())
+        return found
 
     def _find_densities(self) -> Densities:
         """p and q with their own smoothing, from the data's own range of models."""

@@ -81,18 +81,14 @@ class Rows:
         numbers = np.asfortranarray(self.numbers / scales)
         spacings = np.array([_spacing(values) for values in numbers.T])
         log_volume = self.log_volume + float(np.log(scales).sum())
-        return replace(
-            self, numbers=numbers, spacings=spacings, log_volume=log_volume, divisors=self.divisors * scales
-        )
+        return replace(self, numbers=numbers, spacings=spacings, log_volume=log_volume, divisors=self.divisors * scales)
 
     def whitened(self, matrix: FloatArray) -> "Rows":
         """The numbers under a linear map of about their own widths."""
         volume = self.log_volume - float(np.linalg.slogdet(matrix)[1])
         numbers, narrowest = np.asfortranarray(self.numbers @ matrix), _SPACINGS * float(self.spacings.max())
         spacings = np.zeros_like(self.spacings)
-        return replace(
-            self, numbers=numbers, spacings=spacings, narrowest=narrowest, log_volume=volume, matrix=matrix
-        )
+        return replace(self, numbers=numbers, spacings=spacings, narrowest=narrowest, log_volume=volume, matrix=matrix)
 
     def between(self, start: int, stop: int) -> "Rows":
         """Rows by their number within their group."""
