@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 import densdiff as dd
 from densdiff.solvers import base
+from densdiff.solvers.uncertainty import band_model
 from tests.categories import SIGMA, mixed, taken
 
 
@@ -96,3 +97,11 @@ def test_f_by_pairs_sums_to_zero_over_levels_and_its_square_to_e5(monkeypatch):
         norm += (f**2).sum() * (grid[1] - grid[0])
     assert mass == pytest.approx(0.0, abs=1e-9)
     assert norm == pytest.approx(model.l2_distance().estimates["theta_H_theta"], rel=1e-6)
+
+
+def test_a_band_smooths_categories_no_more_than_the_densities():
+    X, Y = (mixed(seed, 300, (0.9, 0.08, 0.02), flag=0.1) for seed in (20, 21))  # alike, so that f is smooth
+    fit = dd.LSDD(random_state=0).fit(X, Y).fit_
+    of_densities = min(choice.best.smoothing for choice in fit.densities.choices)
+    assert fit.choice.best.smoothing > of_densities
+    assert band_model(fit).smoothing == of_densities

@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 import densdiff as dd
 from densdiff.solvers import fit as solver_fit
-from densdiff.solvers import prepared
+from densdiff.solvers import prepared, uncertainty
+from densdiff.solvers.uncertainty import rough_band
 from tests import oracle
 from tests.large import Blocks, cuts, tables
 
@@ -155,6 +156,25 @@ def test_the_noise_of_a_band_is_that_of_the_rows_it_rests_on(monkeypatch):
     whole = clone(model).fit(x, y).confidence_band(points, simultaneous=False)
     ratio = np.median((thinned.upper - thinned.lower) / (whole.upper - whole.lower))
     assert ratio > 0.8 * np.sqrt(1500 / 60)
+
+
+def test_a_band_whose_grid_fails_has_the_noise_of_the_rows_drawn_for_pairs(monkeypatch):
+    x, y = samples(400, 300, 1)
+    model = dd.LSDD(random_state=0).fit(x, y)
+    assert model.solver_ == "spectral"
+    seen = []
+
+    def refused(*_):
+        raise dd.NumericalError("the grid does not reach the rows")
+
+    def recorded(solver, data, *arguments):
+        seen.append((solver.x.rows.shape, data.sizes))
+        return rough_band(solver, data, *arguments)
+
+    monkeypatch.setattr(solver_fit, "SpectralSolver", refused)
+    monkeypatch.setattr(uncertainty, "rough_band", recorded)
+    assert np.isfinite(model.confidence_band(x[:5]).upper).all()
+    assert seen == [((60, 1), (60, 60))]
 
 
 def test_densities_rest_on_the_drawn_rows():

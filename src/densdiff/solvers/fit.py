@@ -180,14 +180,14 @@ class Fit:
         named, (choice,) = self._search().best([side], *_models_to_search(self.data, self.settings))
         return named.solver, choice
 
-    def single_models(self, models: Sequence[Model]) -> list[Solver]:
-        """A solver of this kind for each of the models, with no other model in it."""
+    def single_models(self, models: Sequence[Model]) -> list[NamedSolver]:
+        """A solver of this kind for each of the models, with no other model in it, and the rows that it rests on."""
         search = self._search()
         builds = [
             partial(search.build, np.array([model.sigma]), np.array([model.lam]), self.categories, (model.smoothing,))
             for model in models
         ]
-        return [named.solver for named in search.build_all(builds)]
+        return search.build_all(builds)
 
     def _search(self) -> "_Search":
         """A search among other models of this kind, on the same rows."""

@@ -41,8 +41,10 @@ def normal_quantile(level: float) -> float:
 
 def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
     """f at points in inner units, and limits below and above it, in the user's units, (k,) each."""
-    (rough,) = fit.single_models([band_model(fit)])
-    center, half = rough_band(rough, fit.used, points, level, simultaneous)
+    (named,) = fit.single_models([band_model(fit)])
+    rough = named.solver
+    # the finer grid of a rougher model may not reach all rows, and pairs of drawn ones take its place
+    center, half = rough_band(rough, named.data, points, level, simultaneous)
     log_factor = -rough.log_scale(float(rough.sigmas[0])) - fit.data.scaling.log_volume
     estimate = fit.difference(points)
     lower, upper = from_log(center - half, log_factor), from_log(center + half, log_factor)
