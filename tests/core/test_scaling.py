@@ -218,3 +218,9 @@ def test_constants_are_exactly_0_also_where_half_of_them_is_rounded(value, stand
     _, x, y = scaling.pooled_scaling(np.full((10, 2), value), np.full((10, 2), value), omega, omega, standardize)
     assert not x.any()
     assert not y.any()
+
+
+def test_points_beyond_all_doubles_are_infinite_without_a_warning():
+    found = pooled(np.zeros((3, 1)), np.ones((2, 1)))
+    assert found.deviation[0] < 1
+    np.testing.assert_array_equal(found.apply(np.array([[1.7e308], [-1.7e308]])), [[np.inf], [-np.inf]])

@@ -40,7 +40,8 @@ class Scaling:
         """Rows in the user's units to inner units, (k, d')."""
         inner = _reduced(rows, self.keep, self.shift, self.exponent)
         inner -= self.mean
-        inner /= self.deviation
+        with np.errstate(over="ignore"):  # points far away
+            inner /= self.deviation
         return inner
 
     @property
