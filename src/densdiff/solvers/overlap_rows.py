@@ -23,6 +23,7 @@ _FINE = 0.25  # widths: numbers rounded to more than that are not whitened, whic
 _CORRELATED = 4.0  # correlation times root of the smaller sample from which whitening is tried
 _PILOTS = (0.5, 0.25 * 2.0**0.5)  # widths of the blurs that tell a column's smoothness
 _SMOOTH_RANGE = (0.25, 1.5)  # of the width as concentrated
+_FARTHEST = 1e100  # widths: infinite numbers would be whitened to NaN
 _CLIP = 4.0  # widths beyond which a value counts as an outlier in a correlation
 
 
@@ -74,7 +75,7 @@ class Rows:
         """Numbers in the units that the rows came in, in those of the rows."""
         with np.errstate(over="ignore"):  # points far away
             divided = np.asfortranarray(points / self.divisors)
-        return divided if self.matrix is None else divided @ self.matrix
+        return divided if self.matrix is None else np.clip(divided, -_FARTHEST, _FARTHEST) @ self.matrix
 
     def scaled(self, scales: FloatArray) -> "Rows":
         """Each column of numbers divided by its scale."""
