@@ -120,7 +120,7 @@ def width_of_blurs(means: FloatArray, widths: tuple[float, float]) -> float:
         ratio = float(np.square(means[1] / means[0]))
     if not ratio > 1.0:
         return np.inf
-    return float(np.sqrt(max(0.0, (wide - ratio * narrow) / (2.0 * (ratio - 1.0)))))
+    return float(np.sqrt(max(0.0, (wide / ratio - narrow) / (2.0 - 2.0 / ratio))))
 
 
 def degenerate_noise(means: FloatArray, sizes: tuple[float, float]) -> FloatArray:
