@@ -218,3 +218,35 @@ def test_collision_scales_where_rows_are_tied():
     random = np.random.default_rng(3)
     rounded = np.round(random.normal(size=(5000, 1)), 2)
     assert formulas.collision_scales(rounded)[0] == pytest.approx(1.0, rel=0.1)
+
+
+def blurred_norm(deviation, width):
+    """The integral of a squared normal density blurred by a kernel between two rows."""
+    return 1 / np.sqrt(2 * np.pi * (2 * deviation**2 + width**2))
+
+
+@given(
+    deviation=st.floats(0.05, 50), narrow=st.floats(0.1, 1), ratio=st.floats(1.2, 3), unit=st.sampled_from([1e-9, 1, 7])
+)
+def test_the_width_of_the_blurs_of_a_normal_density_is_its_deviation(deviation, narrow, ratio, unit):
+    wide = narrow * ratio
+    means = unit * np.array([blurred_norm(deviation, wide), blurred_norm(deviation, narrow)])
+    # differences of squares: of the two blurs where the density is narrow, of 1 and nearly 1 where it is wide
+    cancelled = 1 + (wide / deviation) ** 2 + (deviation / narrow) ** 2 / (ratio - 1)
+    assert formulas.width_of_blurs(means, (wide, narrow)) == pytest.approx(deviation, rel=1e-14 * cancelled)
+
+
+def test_two_modes_far_apart_have_the_blurs_of_one():
+    means = 0.5 * np.array([blurred_norm(0.8, 0.5), blurred_norm(0.8, 0.3)])
+    assert formulas.width_of_blurs(means, (0.5, 0.3)) == pytest.approx(0.8, rel=1e-13)
+
+
+@pytest.mark.parametrize("means", [[0.0, 0.0], [1.0, 1.0], [2.0, 1.0], [np.nan, np.nan], [1.0, np.nan]])
+def test_blurs_that_do_not_differ_are_those_of_an_infinite_width(means):
+    assert formulas.width_of_blurs(np.array(means), (0.5, 0.3)) == np.inf
+
+
+def test_the_blurs_of_a_point_and_sharper_ones_have_no_width():
+    assert formulas.width_of_blurs(np.array([1 / 0.5, 1 / 0.3]), (0.5, 0.3)) == pytest.approx(0.0, abs=1e-7)
+    assert formulas.width_of_blurs(np.array([1.0, 9.0]), (0.5, 0.3)) == 0.0
+    assert formulas.width_of_blurs(np.array([0.0, 1.0]), (0.5, 0.3)) == 0.0

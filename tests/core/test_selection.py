@@ -136,3 +136,56 @@ def test_one_fold_has_no_standard_error():
 
 def test_two_folds_have_a_standard_error():
     np.testing.assert_allclose(selection.standard_errors(np.array([[1.0, 3.0], [2.0, 2.0]]), 2), [1.0, 0.0])
+
+
+score_tables = st.integers(0, 2**20).map(lambda seed: np.random.default_rng(seed).normal(size=(2, 4, 3)))
+
+
+def slow_curve_weights(scores, noise):
+    """Weights exp(-(score - least) / noise of the best), scores with half their noise, those below 1e-3 left out."""
+    total = {model: scores[model] + 0.5 * noise[model] for model in np.ndindex(scores.shape)}
+    best = min(total, key=total.get)
+    raw = {model: np.exp(-(value - total[best]) / noise[best]) for model, value in total.items()}
+    kept = {model: weight for model, weight in raw.items() if weight >= 1e-3}
+    weights = np.zeros(scores.shape)
+    for model, weight in kept.items():
+        weights[model] = weight / sum(kept.values())
+    return weights
+
+
+@given(score_tables)
+def test_curve_weights_are_those_of_their_formula_and_sum_to_one(table):
+    scores, noise = table[0], np.abs(table[1]) + 0.01
+    weights = selection.curve_weights(scores, noise)
+    np.testing.assert_allclose(weights, slow_curve_weights(scores, noise), rtol=1e-12, atol=0)
+    assert weights.sum() == pytest.approx(1.0, rel=1e-14)
+    assert weights.flat[np.argmin(selection.penalized(scores, noise))] == weights.max()
+
+
+@given(table=score_tables, scale=st.sampled_from([2.0**-400, 0.3, 7.0, 2.0**400]), offset=st.sampled_from([0.0, 5.0]))
+def test_curve_weights_do_not_depend_on_the_unit_of_scores_and_noise(table, scale, offset):
+    scores, noise = table[0], np.abs(table[1]) + 0.01
+    expected = selection.curve_weights(scores, noise)
+    # an excess of 7 units of noise has a weight of 1e-3: rounding to 1e-15 of scores of 5 over noise of .01
+    np.testing.assert_allclose(selection.curve_weights(scale * (scores + offset), scale * noise), expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("unit", [0.0, 1.0])
+def test_equal_models_count_alike(unit):
+    weights = selection.curve_weights(np.full((2, 3), -1.0), np.full((2, 3), unit))
+    np.testing.assert_allclose(weights, 1 / 6)
+
+
+def test_without_noise_only_the_best_curves_count():
+    scores = np.array([[-1.0, -2.0, -2.0], [0.0, -2.0, 1.0]])
+    np.testing.assert_allclose(selection.curve_weights(scores, np.zeros((2, 3))), (scores == -2) / 3)
+    noise = np.ones((2, 3))
+    noise[0, 1] = 0.0  # the best has none, so that no other comes near
+    np.testing.assert_array_equal(selection.curve_weights(scores, noise).nonzero(), [[0], [1]])
+
+
+def test_noise_is_held_against_a_curve():
+    scores, noise = np.array([[-1.0, -1.1]]), np.array([[0.1, 0.5]])
+    np.testing.assert_allclose(selection.penalized(scores, noise), [[-0.95, -0.85]])
+    first, second = selection.curve_weights(scores, noise)[0]
+    assert second / first == pytest.approx(np.exp(-1.0))
