@@ -14,6 +14,7 @@ from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
 from densdiff.core.weights import compact_weights, weights_at
+from densdiff.errors import NumericalError
 from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
@@ -26,6 +27,11 @@ def plan(samples: Sequence[Sample], sigmas: FloatArray, lam: float, n_groups: in
     gap = grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d])
     ends = [rows.ends() for rows in samples]
     low, high = np.min([first for first, _ in ends], axis=0), np.max([last for _, last in ends], axis=0)
+    if not (np.finfo(np.float64).eps * (high - low) <= spacing).all():
+        raise NumericalError(
+            "the data range too widely for a grid as fine as the smallest sigma needs: its places are beyond the "
+            "precision of float64; use solver='pairs' or larger sigmas"
+        )
     axes = [
         grid.make_axis(
             float(low[a]),

@@ -10,10 +10,10 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.spatial.distance import pdist
 
 from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
 from densdiff.core.scaling import FloatArray, from_log
+from densdiff.core.weights import sum_of_squares
 from densdiff.engines.mixed_pairs import mixed_histograms
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
@@ -24,14 +24,16 @@ from densdiff.solvers.spectral import SpectralSolver
 
 _RATIO = 0.1
 _LAMS = _RATIO ** np.arange(7.0)
-_WIDEST, _TOP = 4.0, np.sqrt(2.0)  # sigma: in widths, and of the median distance of two rows; the larger one
+_WIDEST = 4.0  # sigma, in widths
 _NOISE = 0.02  # of the norms of two normal densities: a rung whose smoothest filter has more is left out
+_MOST_NOISE = 0.1  # of the norms of p and q as seen
 _MOST_RUNGS = {1: 17, 2: 13}
 _MOST_RUNGS_OF_MORE = 12
 _SMOOTHINGS = (0, 1, 2, 3, 4, 6)  # of categories, in steps of lam
 _GRID_COLUMNS = 2
-_MEDIAN_ROWS = 256
-_TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7
+_DISTANCE_ROWS = 200  # of each sample
+_TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
+_MANY_CLASSES, _NOTHING = 16, 1e-12
 _ROWS_OF_DENSITIES = 3.0  # how many rows' say the scores of p and q have in that of f
 _AT_EDGE = 0.5  # of the weight on the outermost sigma
 
@@ -125,23 +127,30 @@ def _curve_of(data: Prepared, rows: Rows) -> Curve:
     return _PairCurve(rows)
 
 
-def _sigmas(rows: Rows) -> FloatArray:
-    """The sigmas to average over, widest first, in the metric of the rows.
+def _sigmas(rows: Rows, sizes: tuple[float, float]) -> FloatArray:
+    """The sigmas to average over, widest first, in the metric of the rows, for samples of these sizes.
 
-    They end where the smoothest filter of a sigma has noise of a fiftieth of the norms of two normal densities.
+    From four widths down to where the smoothest filter of a sigma has noise of a fiftieth of the norms of two normal
+    densities; and wider ones that are near the distances of rows, in many columns or between modes far apart.
     """
     d = rows.numbers.shape[1]
     if d == 0:
         return np.ones(1)
-    some = rows.numbers[:: -(-len(rows.numbers) // _MEDIAN_ROWS)]
-    top = max(_WIDEST, _TOP * float(np.median(pdist(some))))
     peak = float(radial.radial_table(d, _LAMS[:1]).squared[0, 0])
-    n, m = rows.sizes
-    log_narrowest = (np.log(peak * (1.0 / n + 1.0 / m) / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
+    per_row = sum(1.0 / size for size in sizes)
+    log_narrowest = (np.log(peak * per_row / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
     most = _MOST_RUNGS.get(d, _MOST_RUNGS_OF_MORE)
-    count = int(np.clip(2.0 * (np.log(top) - log_narrowest) / np.log(2.0) + 1.0, 2, most))
-    ladder = np.asarray(top * 2.0 ** (-0.5 * np.arange(count)))
-    return ladder[: max(1, int((ladder >= rows.narrowest_seen).sum()))]
+    count = int(np.clip(2.0 * (np.log(_WIDEST) - log_narrowest) / np.log(2.0) + 1.0, 2, most))
+    ladder = _WIDEST * 2.0 ** (-0.5 * np.arange(count))
+    distances = kernel.sigma_ladder(_some_of_each(rows))
+    return np.concatenate([distances[distances > _WIDEST * np.sqrt(2.0)], ladder[ladder >= rows.narrowest_seen]])
+
+
+def _some_of_each(rows: Rows) -> FloatArray:
+    """Rows of both samples, evenly spaced, that tell the distances between rows."""
+    in_x = rows.groups < rows.n_groups
+    parts = (rows.numbers[in_x], rows.numbers[~in_x])
+    return np.concatenate([part[:: -(-len(part) // _DISTANCE_ROWS)] for part in parts])
 
 
 def _share_of_densities(n: float, m: float) -> float:
@@ -157,7 +166,12 @@ def _grid_solver(data: Prepared, rows: Rows) -> SpectralSolver:
         in_x = rows.groups < rows.n_groups
         samples = [WeightedSample.of(rows.numbers[chosen], rows.omega[chosen]) for chosen in (in_x, ~in_x)]
     x, y = samples
-    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), _sigmas(rows), _LAMS)
+    sigmas = _sigmas(rows, (_effective_size(x), _effective_size(y)))
+    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), sigmas, _LAMS)
+
+
+def _effective_size(sample: WeightedSample) -> float:
+    return 1.0 / sum_of_squares(sample.omega)
 
 
 @dataclass(frozen=True)
@@ -174,7 +188,7 @@ class _GridCurve:
     @cached_property
     def models(self) -> Models:
         (scores, noise), *densities = (self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y))
-        share = _share_of_densities(*self.rows.sizes)
+        share = _share_of_densities(_effective_size(self.solver.x), _effective_size(self.solver.y))
         return Models(self.solver.sigmas, scores + share * sum(score for score, _ in densities), noise, 0.0)
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
@@ -187,7 +201,7 @@ class _PairCurve:
 
     def __init__(self, rows: Rows) -> None:
         self.rows, self.d = rows, rows.numbers.shape[1]
-        sigmas = _sigmas(rows)
+        sigmas = _sigmas(rows, rows.sizes)
         smoothings = _SMOOTHINGS if len(rows.levels) else (0,)
         steps = [agreement.agreement_steps(rows.levels, smoothing, _RATIO) for smoothing in smoothings]
         last = agreement.last_step(float(_LAMS[-1]), _RATIO)
@@ -218,7 +232,8 @@ class _PairCurve:
         weights, sigmas = self.models.weights, self.models.sigmas
         used = np.flatnonzero(weights.sum(axis=1) > 0)
         narrowest = float(sigmas[used[-1]])
-        step = _TABLE_STEP * narrowest if self.d else 1.0
+        classes = self.polynomial.classes.count if mixed_kernel.has_few_classes(self.polynomial) else 1
+        step = _TABLE_STEP * narrowest * (4.0 if classes > _MANY_CLASSES else 1.0) if self.d else 1.0
         nodes: FloatArray = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3.0)
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
         log_scale = radial.log_scale(narrowest, self.d)
@@ -227,6 +242,8 @@ class _PairCurve:
             kernels = np.tensordot(weights[level], self.table.plain[self.places], 1)  # (T, R)
             factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
             total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
+        seen = np.flatnonzero(np.abs(total).max(axis=0) > _NOTHING * np.abs(total).max())
+        total = total[:, : int(seen[-1]) + 3] if len(seen) else total[:, :4]
         total[:, -2:] = 0.0
         return mixed_kernel.mixed(step, (total,), self.polynomial), log_scale
 
@@ -248,8 +265,8 @@ def _score_pairs(
     per_row, share = sum(1.0 / size for size in rows.sizes), _share_of_densities(*rows.sizes)
     runs = kernel.sigma_runs(sigmas)
     radius = kernel.radius(rows.numbers - rows.numbers.mean(axis=0))
-    log_unit = -radial.log_scale(float(sigmas[-1]), d)
-    scores, noise = np.zeros((2, len(polynomials), len(sigmas), len(_LAMS)))
+    of_f, of_densities, noise = np.zeros((3, len(polynomials), len(sigmas), len(_LAMS)))  # without their scale
+    norms = np.zeros((len(polynomials), len(sigmas)))
     for levels in runs:
         bins = radial.make_bins(sigmas[levels], radius, table.reach)
         means = [_block_means(block, rows.sizes, bins, polynomials, sigmas) for block in blocks]
@@ -257,14 +274,20 @@ def _score_pairs(
             pairs = np.mean([block[a] for block in means], axis=0)  # (T, bins, 3)
             own = polynomial.of_equal_rows @ table.squared[places[a], 0].T  # (L,)
             for level in levels:
-                scale = np.exp(-radial.log_scale(float(sigmas[level]), d) - log_unit)
                 plain, squared = radial.binned_kernels(table, bins, float(sigmas[level]))
                 signals = mixed_kernel.sum_over_steps(plain, places[a], pairs).T  # (3, L)
                 squares = mixed_kernel.sum_over_steps(squared, places[a], pairs).T
-                noise[a, level] = scale * (own * per_row - squares[2])
-                of_f, of_densities = scale * (squares[:2] - 2.0 * signals[:2]) + noise[a, level]
-                scores[a, level] = of_f + share * of_densities
-    return [Models(sigmas, scores[a], noise[a], log_unit) for a in range(len(polynomials))]
+                noise[a, level] = own * per_row - squares[2]
+                norms[a, level] = squares[1, 0]
+                of_f[a, level], of_densities[a, level] = squares[:2] - 2.0 * signals[:2] + noise[a, level]
+    is_noisy = (noise[:, :, 0] > _MOST_NOISE * norms).all(axis=0)  # (S,) few rows are within reach of each other
+    kept = max(1, int(np.argmax(is_noisy))) if is_noisy.any() else len(sigmas)
+    log_scales = np.array([radial.log_scale(float(sigma), d) for sigma in sigmas[:kept]])
+    with np.errstate(under="ignore"):
+        scales = np.exp(log_scales[-1] - log_scales)[:, None]
+    scores = (of_f + share * of_densities)[:, :kept] * scales
+    found = zip(scores, noise[:, :kept] * scales, strict=True)
+    return [Models(sigmas[:kept], score, curve_noise, -float(log_scales[-1])) for score, curve_noise in found]
 
 
 def _block_means(

@@ -13,7 +13,7 @@ from densdiff.core import overlap as formulas
 from densdiff.core import selection
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.overlap_sums import column_sums
-from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, subsample
+from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, Subsample, subsample
 
 _GROUPS = 20  # of rows, left out one by one for the error
 FEWEST = 10  # rows of a sample that tell an interval
@@ -110,7 +110,7 @@ class Rows:
 
 def rows_of(data: Prepared) -> Rows:
     """At most `OVERLAP_ROWS` rows of each sample, drawn by number, and their groups."""
-    drawn = [subsample(sample, data.seed, OVERLAP_ROWS) for sample in (data.x, data.y)]
+    drawn = [_shuffled(subsample(sample, data.seed, OVERLAP_ROWS), data.seed) for sample in (data.x, data.y)]
     sizes = [len(sample.omega) for sample in drawn]
     n_groups = min(_GROUPS, *sizes) if min(sizes) >= FEWEST else 1
     groups = [selection.assign_groups(data.seed, size, n_groups).all().astype(np.intp) for size in sizes]
@@ -125,6 +125,14 @@ def rows_of(data: Prepared) -> Rows:
         levels=data.levels,
         spacings=np.zeros(numbers.shape[1]),
     )
+
+
+def _shuffled(sample: Subsample, seed: int) -> Subsample:
+    """More rows than a block holds in an order of their own: files are sorted, and blocks must not be."""
+    if len(sample.omega) <= BLOCK_ROWS:
+        return sample
+    order = np.random.default_rng([seed, 8]).permutation(len(sample.omega))
+    return replace(sample, points=sample.points[order], omega=sample.omega[order])
 
 
 def common_widths(rows: Rows) -> Rows:
