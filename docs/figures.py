@@ -18,12 +18,13 @@ from benchmarks.known_densities import pairs, quadrature
 from densdiff.core import radial
 from densdiff.core.kernel import gaussian
 from densdiff.data.pair import check_pair
-from densdiff.solvers import overlap, overlap_rows
+from densdiff.solvers import overlap, drawn_rows
 from densdiff.solvers.prepared import prepare
 
 IMAGES = Path(__file__).parent / "images"
 # beside the repository: its licence does not let it in
 HASC = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes" / "hasc2010_sequence"
+LEVELS = (0.6, 0.3, 0.1)  # shares of three levels
 LAMS = np.array([1.0, 0.1, 0.01, 0.0001])
 # Colours of Okabe and Ito; the strokes tell the lines apart in grey print.
 STROKES = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", "-."), ("black", ":"))
@@ -210,7 +211,7 @@ def draw_radial_kernel():
 def blurred_distances(x, y, run):
     """The normalized distance at every width, (widths,): of all columns together, and corrected by single columns."""
     data = prepare(check_pair(x, y, None, None), standardize=True, folds=5, random_state=run)
-    rows = overlap_rows.common_widths(overlap_rows.rows_of(data))
+    rows = drawn_rows.common_widths(drawn_rows.rows_of(data))
     joint, paths = overlap._joint_path(rows), overlap._paths(rows)
     limits, changes = (overlap._product(list(parts)) for parts in zip(*(path.limit() for path in paths), strict=True))
     fine = limits.times(changes.power(overlap._CONTINUATIONS[1]))
@@ -289,6 +290,45 @@ def draw_blocks():
     ax.minorticks_off()
     ax.legend(frameon=False, fontsize="small")
     save(figure, "blocks.png")
+
+
+def mixed_table(random, n, shift, categories):
+    """Two columns of numbers, the first shifted, and columns of three levels; their density without the shift."""
+    numbers = random.standard_normal((n, 2))
+    codes = random.choice(3, (n, categories), p=LEVELS)
+    columns = {"x0": numbers[:, 0] + shift, "x1": numbers[:, 1]}
+    return pd.DataFrame(columns | {f"c{j}": np.array(list("abc"))[codes[:, j]] for j in range(categories)})
+
+
+def mixed_density(table, shift):
+    squares = (table["x0"] - shift) ** 2 + table["x1"] ** 2
+    shares = table.drop(columns=["x0", "x1"]).replace(dict(zip("abc", LEVELS, strict=True))).astype(float)
+    return np.exp(-squares / 2) / (2 * np.pi) * shares.prod(axis=1)
+
+
+def draw_mixed(runs=16, n=500, shift=0.7):
+    """Integrated squared error of f over that of f = 0, as columns of categories are added (E16)."""
+    figure, (ax,) = new_figure(1)
+    counts, errors = (0, 1, 2, 3, 4, 5), {"pairs, averaged": [], "300 centers": []}
+    for categories in counts:
+        found = []
+        for run in range(runs):
+            random = np.random.default_rng([run, categories])
+            x, y, at_x, at_y = (mixed_table(random, size, mu, categories) for size in (n, 2000) for mu in (shift, 0.0))
+            points = pd.concat([at_x, at_y])  # of (p + q) / 2
+            p, q = mixed_density(points, shift), mixed_density(points, 0.0)
+            models = dd.LSDD(random_state=run), dd.LSDD(solver="centers", random_state=run)
+            misses = [model.fit(x, y).predict(points) - (p - q) for model in models]
+            found.append([np.mean(miss**2 / (p + q)) / np.mean((p - q) ** 2 / (p + q)) for miss in misses])
+        for values, each in zip(errors.values(), np.transpose(found), strict=True):
+            values.append((each.mean(), each.std() / np.sqrt(runs)))
+    for (name, values), (color, style) in zip(errors.items(), STROKES, strict=False):
+        mean, spread = np.transpose(values)
+        ax.errorbar(counts, mean, spread, color=color, ls=style, lw=1.8, marker="o", ms=4, label=name)
+    ax.set(xlabel="columns of three levels, beside two of numbers", ylabel="integrated squared error over that of 0")
+    ax.set_ylim(0, None)
+    ax.legend(frameon=False, fontsize="small", loc="lower right")
+    save(figure, "mixed.png")
 
 
 def draw_averaged(runs=20):
@@ -385,3 +425,4 @@ if __name__ == "__main__":
         draw_overlap()
         draw_blocks()
         draw_averaged()
+        draw_mixed()

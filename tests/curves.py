@@ -3,7 +3,7 @@
 import numpy as np
 
 from densdiff.data.pair import check_pair
-from densdiff.solvers import overlap_rows
+from densdiff.solvers import drawn_rows
 from densdiff.solvers.prepared import prepare
 from tests import oracle
 
@@ -18,7 +18,7 @@ def prepared(x, y, weights=(None, None)):
 
 def rows_in_widths(data):
     """The rows in widths of their own smoothness, as `find_curve` takes them."""
-    return overlap_rows.smooth_widths(overlap_rows.common_widths(overlap_rows.rows_of(data)))
+    return drawn_rows.smooth_widths(drawn_rows.common_widths(drawn_rows.rows_of(data)))
 
 
 def samples_of(rows):

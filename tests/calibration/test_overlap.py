@@ -6,7 +6,7 @@ import pytest
 import densdiff as dd
 from densdiff.data.pair import check_pair
 from densdiff.solvers import overlap as solver
-from densdiff.solvers.overlap_rows import common_widths, rows_of
+from densdiff.solvers.drawn_rows import common_widths, rows_of
 from densdiff.solvers.prepared import prepare
 from tests.calibration import overlap
 from tests.calibration.known_overlaps import BUILDERS, PAIRED, mixed_pair, numeric_pair

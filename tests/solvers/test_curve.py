@@ -7,7 +7,7 @@ import pytest
 from densdiff.core import mixed_kernel
 from densdiff.core.selection import one_group
 from densdiff.solvers import curve as curves
-from densdiff.solvers import overlap_rows
+from densdiff.solvers import drawn_rows
 from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
@@ -217,7 +217,7 @@ def test_f_of_whitened_rows_is_in_the_users_units(d):
 
 @pytest.mark.parametrize(("n", "m"), [(130, 95), (95, 260)])
 def test_scores_of_many_rows_are_means_over_blocks_of_rows(monkeypatch, n, m):
-    monkeypatch.setattr(overlap_rows, "BLOCK_ROWS", 40)
+    monkeypatch.setattr(drawn_rows, "BLOCK_ROWS", 40)
     rows = rows_in_widths(case("mixed", True, n, m))
     found = curves._PairCurve(rows)
     assert rows.n_groups == 20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from densdiff.solvers import curve as curves
-from densdiff.solvers import overlap_rows
+from densdiff.solvers import drawn_rows
 from tests.curves import prepared, rows_in_widths
 
 
@@ -46,7 +46,7 @@ def test_swapping_samples_of_more_rows_flips_the_sign(d):
 
 
 def test_blocks_of_sorted_rows_stand_for_all_rows(monkeypatch):
-    monkeypatch.setattr(overlap_rows, "BLOCK_ROWS", 200)
+    monkeypatch.setattr(drawn_rows, "BLOCK_ROWS", 200)
     rows = rows_in_widths(prepared(np.sort(normal(1, 1000), axis=0), np.sort(normal(2, 900), axis=0)))
     blocks = rows.blocks()
     assert len(blocks) > 2
@@ -55,7 +55,7 @@ def test_blocks_of_sorted_rows_stand_for_all_rows(monkeypatch):
 
 
 def test_sorting_many_rows_hardly_changes_f(monkeypatch):
-    monkeypatch.setattr(overlap_rows, "BLOCK_ROWS", 400)
+    monkeypatch.setattr(drawn_rows, "BLOCK_ROWS", 400)
     x, y = normal(1, 1600, 3), normal(2, 1300, 3) + 0.4
     points = normal(3, 100, 3)
     expected = f_at(points, x, y)

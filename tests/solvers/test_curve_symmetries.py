@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from densdiff.solvers import curve as curves
-from densdiff.solvers import overlap_rows
+from densdiff.solvers import drawn_rows
 from tests.curves import prepared
 
 CASES = st.tuples(
@@ -187,7 +187,7 @@ def test_f_of_hostile_rows_is_finite_without_warnings(name):
 def width(x, y):
     """The width that a single column is divided by, in the user's units."""
     data = prepared(x, y)
-    rows = overlap_rows.smooth_widths(overlap_rows.common_widths(overlap_rows.rows_of(data)))
+    rows = drawn_rows.smooth_widths(drawn_rows.common_widths(drawn_rows.rows_of(data)))
     np.testing.assert_allclose(rows.place(data.scaling.apply(x)), rows.numbers[: len(x)], rtol=1e-12, atol=1e-12)
     return np.exp(rows.log_volume + data.scaling.log_volume)
 
@@ -222,8 +222,8 @@ def test_rounding_hardly_changes_a_width(step):
 
 def test_a_column_rounded_coarsely_keeps_the_width_as_concentrated():
     data = prepared(np.round(normal(1, 2000)), np.round(normal(2, 1500)))
-    rows = overlap_rows.common_widths(overlap_rows.rows_of(data))
-    np.testing.assert_array_equal(overlap_rows.smooth_widths(rows).numbers, rows.numbers)
+    rows = drawn_rows.common_widths(drawn_rows.rows_of(data))
+    np.testing.assert_array_equal(drawn_rows.smooth_widths(rows).numbers, rows.numbers)
 
 
 @pytest.mark.parametrize("d", [2, 3])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data.pair import check_pair
 from densdiff.errors import DensDiffWarning
-from densdiff.solvers import overlap, overlap_rows
+from densdiff.solvers import overlap, drawn_rows
 from densdiff.solvers.prepared import prepare
 
 
@@ -297,10 +297,10 @@ def test_columns_of_two_values_together_are_compared_by_their_shares():
 
 
 def test_large_samples_are_drawn_from_by_number(monkeypatch):
-    monkeypatch.setattr(overlap_rows, "OVERLAP_ROWS", 500)
+    monkeypatch.setattr(drawn_rows, "OVERLAP_ROWS", 500)
     x, y = two_samples(6, 3000, 400, 1)
     data = prepare(check_pair(x, y), standardize=True, folds=5, random_state=0)
-    rows = overlap_rows.rows_of(data)
+    rows = drawn_rows.rows_of(data)
     assert np.bincount(rows.groups // rows.n_groups).tolist() == [500, 400]
     found = overlap.normalized_distance(data, 0.95)
     true = 1 - 2 * np.exp(-0.18 / 1.64) / np.sqrt(1.64) / (1 / np.sqrt(2) + 1 / np.sqrt(1.28)) * 1.0
@@ -310,7 +310,7 @@ def test_large_samples_are_drawn_from_by_number(monkeypatch):
 @given(start=st.integers(0, 3), more=st.integers(1, 4), seed=st.integers(0, 100))
 def test_rows_between_two_numbers_are_those_of_each_group(start, more, seed):
     x, y = two_samples(seed, 130, 57, 2)
-    every = overlap_rows.rows_of(prepare(check_pair(x, y), standardize=True, folds=5, random_state=0))
+    every = drawn_rows.rows_of(prepare(check_pair(x, y), standardize=True, folds=5, random_state=0))
     few = every.between(start, start + more)
     for group in range(2 * every.n_groups):
         members = every.numbers[every.groups == group]
@@ -319,9 +319,9 @@ def test_rows_between_two_numbers_are_those_of_each_group(start, more, seed):
 
 @pytest.mark.parametrize(("n", "m", "blocks"), [(200, 210, 1), (700, 900, 3), (5000, 700, 3), (5000, 120, 1)])
 def test_blocks_share_no_row_and_hold_equally_many_of_each_group(n, m, blocks, monkeypatch):
-    monkeypatch.setattr(overlap_rows, "BLOCK_ROWS", 210)
+    monkeypatch.setattr(drawn_rows, "BLOCK_ROWS", 210)
     x, y = two_samples(3, n, m, 2)
-    every = overlap_rows.rows_of(prepare(check_pair(x, y), standardize=True, folds=5, random_state=0))
+    every = drawn_rows.rows_of(prepare(check_pair(x, y), standardize=True, folds=5, random_state=0))
     parts = every.blocks()
     assert len(parts) == blocks
     rows = np.concatenate([part.numbers for part in parts])
@@ -334,7 +334,7 @@ def test_pairs_within_blocks_agree_with_all_pairs_within_their_noise(monkeypatch
     x, y = two_samples(9, 2400, 2400, 4)
     data = prepare(check_pair(x, y), standardize=True, folds=5, random_state=0)
     whole = overlap.normalized_distance(data, 0.95)
-    for module in (overlap, overlap_rows):
+    for module in (overlap, drawn_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", 400)
     parts = overlap.normalized_distance(data, 0.95)
     assert whole.ends[0] < parts.value < whole.ends[1]

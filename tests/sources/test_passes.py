@@ -83,7 +83,7 @@ def test_categories_take_one_pass_more_to_know_their_levels(passes, solver, expe
 def test_pairs_of_drawn_rows_take_no_pass_after_the_look(passes, monkeypatch, d):
     monkeypatch.setattr("densdiff.solvers.prepared.PAIRS_ROWS", 300)
     monkeypatch.setattr("densdiff.solvers.prepared._DRAWN", (10,))  # else all of so few rows are at hand
-    monkeypatch.setattr("densdiff.solvers.overlap_rows.OVERLAP_ROWS", 10)
+    monkeypatch.setattr("densdiff.solvers.drawn_rows.OVERLAP_ROWS", 10)
     random = np.random.default_rng(0)
     model = dd.LSDD(random_state=0).fit(*(Blocks(random.normal(size=(n, d)), [7000]) for n in (20_000, 21_000)))
     assert model.solver_ == "pairs"

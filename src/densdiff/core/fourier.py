@@ -122,7 +122,7 @@ def holdout_scores(
 def whole_scores(
     spectra: Transform, sigma: float, lams: FloatArray, curve: ComplexArray, noise: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """E17's score of a curve with transform (m,) for every lam, and the noise in it, (L,) each.
+    """E17a's score of a curve with transform (m,) for every lam, and the noise in it, (L,) each.
 
     ``noise`` (m,) is the expected power of the noise (E13).
     """

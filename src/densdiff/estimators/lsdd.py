@@ -34,7 +34,7 @@ class LSDD(BaseEstimator):
     """Least-squares density difference.
 
     Estimates f(x) = p(x) - q(x) from a sample X of p and a sample Y of q by penalized least squares on
-    Gaussian kernels, with sigma and lam chosen by cross-validation.
+    Gaussian kernels, with sigma and lam chosen by cross-validation. `predict` averages over many of them.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class LSDD(BaseEstimator):
     Attributes
     ----------
     sigma_, lam_ : float
-        The chosen model.
+        The model with the best hold-out score.
     cv_results_ : dict of arrays
         "sigma", "lam", "smoothing" (of categories by "pairs", else 0), "mean_score", "standard_error", "rank" (k,) and
         "fold_scores" (k, folds * repeats).

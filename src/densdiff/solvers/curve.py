@@ -1,6 +1,6 @@
 """f averaged over models: no single width and penalty is chosen, each counts as much as its score allows.
 
-An average of filters is a filter. Models are scored by the whole samples, without folds (E17): on a grid in one or two
+An average of filters is a filter. Models are scored by the whole samples, without folds (E17a): on a grid in one or two
 columns of numbers, else from pairs of rows within blocks. Columns are measured in widths of their own smoothness, as
 they are or whitened, whichever scores better.
 """
@@ -18,7 +18,7 @@ from densdiff.engines.mixed_pairs import mixed_histograms
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE
-from densdiff.solvers.overlap_rows import Rows, common_widths, rows_of, smooth_widths, whitened_rows
+from densdiff.solvers.drawn_rows import Rows, common_widths, rows_of, smooth_widths, whitened_rows
 from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 
@@ -260,7 +260,7 @@ def _score_pairs(
     places: list[agreement.IntArray],
     table: radial.RadialTable,
 ) -> list[Models]:
-    """E17's score of every model for each smoothing of categories, from pairs within blocks."""
+    """E17a's score of every model for each smoothing of categories, from pairs within blocks."""
     d, blocks = rows.numbers.shape[1], rows.blocks()
     per_row, share = sum(1.0 / size for size in rows.sizes), _share_of_densities(*rows.sizes)
     runs = kernel.sigma_runs(sigmas)

@@ -18,7 +18,7 @@ from densdiff.core.kernel import Categories
 from densdiff.core.overlap import Overlap
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.overlap_sums import column_sums, level_sums, pair_sums
-from densdiff.solvers.overlap_rows import (
+from densdiff.solvers.drawn_rows import (
     BLOCK_ROWS,
     FEWEST,
     Rows,

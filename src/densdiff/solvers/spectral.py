@@ -124,7 +124,7 @@ class SpectralSolver(FilterKernel):
         return self._noise[first]
 
     def whole_scores(self, side: Side) -> tuple[FloatArray, FloatArray]:
-        """E17's score of every model, and the noise in its curve, (S, L) each."""
+        """E17a's score of every model, and the noise in its curve, (S, L) each."""
         scores, noise = np.empty((2, *self.lams.shape))
         for level, lams in enumerate(self.lams):
             transform = self._octave_transform(level)

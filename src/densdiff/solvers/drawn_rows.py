@@ -1,6 +1,6 @@
-"""The rows that an overlap is taken from: drawn, in groups and blocks, columns brought to common widths.
+"""Rows that overlaps and averaged curves are taken from: drawn, in groups and blocks, in widths of their columns.
 
-What is computed from them is in `overlap`.
+What is computed from them is in `overlap` and `curve`.
 """
 
 from dataclasses import dataclass, replace
