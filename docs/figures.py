@@ -292,42 +292,50 @@ def draw_blocks():
     save(figure, "blocks.png")
 
 
-def mixed_table(random, n, shift, categories):
-    """Two columns of numbers, the first shifted, and columns of three levels; their density without the shift."""
-    numbers = random.standard_normal((n, 2))
+def mixed_table(random, n, shift, numbers, categories):
+    """Columns of numbers, the first shifted, and columns of three levels."""
+    values = random.standard_normal((n, numbers))
+    values[:, 0] += shift
     codes = random.choice(3, (n, categories), p=LEVELS)
-    columns = {"x0": numbers[:, 0] + shift, "x1": numbers[:, 1]}
-    return pd.DataFrame(columns | {f"c{j}": np.array(list("abc"))[codes[:, j]] for j in range(categories)})
+    columns = {f"x{j}": column for j, column in enumerate(values.T)}
+    return pd.DataFrame(columns | {f"c{j}": np.array(list("abc"))[column] for j, column in enumerate(codes.T)})
 
 
 def mixed_density(table, shift):
-    squares = (table["x0"] - shift) ** 2 + table["x1"] ** 2
-    shares = table.drop(columns=["x0", "x1"]).replace(dict(zip("abc", LEVELS, strict=True))).astype(float)
-    return np.exp(-squares / 2) / (2 * np.pi) * shares.prod(axis=1)
+    """The density of a row of `mixed_table`."""
+    numbers = table.filter(like="x").to_numpy()
+    numbers = numbers - shift * np.eye(numbers.shape[1])[0]
+    shares = np.prod([[LEVELS["abc".index(level)] for level in table[name]] for name in table.filter(like="c")], axis=0)
+    return np.exp(-np.square(numbers).sum(axis=1) / 2) / (2 * np.pi) ** (numbers.shape[1] / 2) * shares
 
 
-def draw_mixed(runs=16, n=500, shift=0.7):
-    """Integrated squared error of f over that of f = 0, as columns of categories are added (E16)."""
-    figure, (ax,) = new_figure(1)
-    counts, errors = (0, 1, 2, 3, 4, 5), {"pairs, averaged": [], "300 centers": []}
-    for categories in counts:
-        found = []
-        for run in range(runs):
-            random = np.random.default_rng([run, categories])
-            x, y, at_x, at_y = (mixed_table(random, size, mu, categories) for size in (n, 2000) for mu in (shift, 0.0))
-            points = pd.concat([at_x, at_y])  # of (p + q) / 2
-            p, q = mixed_density(points, shift), mixed_density(points, 0.0)
-            models = dd.LSDD(random_state=run), dd.LSDD(solver="centers", random_state=run)
-            misses = [model.fit(x, y).predict(points) - (p - q) for model in models]
-            found.append([np.mean(miss**2 / (p + q)) / np.mean((p - q) ** 2 / (p + q)) for miss in misses])
-        for values, each in zip(errors.values(), np.transpose(found), strict=True):
-            values.append((each.mean(), each.std() / np.sqrt(runs)))
-    for (name, values), (color, style) in zip(errors.items(), STROKES, strict=False):
-        mean, spread = np.transpose(values)
-        ax.errorbar(counts, mean, spread, color=color, ls=style, lw=1.8, marker="o", ms=4, label=name)
-    ax.set(xlabel="columns of three levels, beside two of numbers", ylabel="integrated squared error over that of 0")
-    ax.set_ylim(0, None)
-    ax.legend(frameon=False, fontsize="small", loc="lower right")
+def mixed_errors(numbers, categories, runs=12, n=500, shift=0.7):
+    """Integrated squared error of f over that of f = 0, by the default and by centers, (runs, 2)."""
+    found = []
+    for run in range(runs):
+        random = np.random.default_rng([run, numbers, categories])
+        x, y, *points = (mixed_table(random, k, mu, numbers, categories) for k in (n, 2000) for mu in (shift, 0.0))
+        points = pd.concat(points)  # of (p + q) / 2
+        p, q = mixed_density(points, shift), mixed_density(points, 0.0)
+        models = dd.LSDD(random_state=run), dd.LSDD(solver="centers", random_state=run)
+        misses = [model.fit(x, y).predict(points) - (p - q) for model in models]
+        found.append([np.mean(miss**2 / (p + q)) / np.mean((p - q) ** 2 / (p + q)) for miss in misses])
+    return np.array(found)
+
+
+def draw_mixed():
+    """The error of f as columns of categories are added to two and to eight columns of numbers (E16)."""
+    figure, axes = new_figure(2, width=9.0)
+    counts = (0, 1, 2, 3, 4)
+    for ax, numbers in zip(axes, (2, 8), strict=True):
+        errors = np.array([mixed_errors(numbers, categories) for categories in counts])  # (counts, runs, 2)
+        for k, name in enumerate(("pairs, averaged", "300 centers")):
+            color, style = STROKES[k]
+            mean, spread = errors[:, :, k].mean(axis=1), errors[:, :, k].std(axis=1) / np.sqrt(errors.shape[1])
+            ax.errorbar(counts, mean, spread, color=color, ls=style, lw=1.8, marker="o", ms=4, label=name)
+        ax.set(xlabel="columns of three levels", title=f"{numbers} columns of numbers", ylim=(0, 1), xticks=counts)
+    axes[0].set_ylabel("integrated squared error over that of 0")
+    axes[0].legend(frameon=False, fontsize="small", loc="upper left")
     save(figure, "mixed.png")
 
 
