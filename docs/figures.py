@@ -18,7 +18,7 @@ from benchmarks.known_densities import pairs, quadrature
 from densdiff.core import radial
 from densdiff.core.kernel import gaussian
 from densdiff.data.pair import check_pair
-from densdiff.solvers import overlap, drawn_rows
+from densdiff.solvers import drawn_rows, overlap
 from densdiff.solvers.prepared import prepare
 
 IMAGES = Path(__file__).parent / "images"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data.pair import check_pair
 from densdiff.errors import DensDiffWarning
-from densdiff.solvers import overlap, drawn_rows
+from densdiff.solvers import drawn_rows, overlap
 from densdiff.solvers.prepared import prepare
 
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
 from densdiff.core.scaling import FloatArray, from_log
@@ -218,34 +219,46 @@ class _PairCurve:
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
         """f at points in inner units, (k,), and the logarithm of its factor."""
-        kernels, log_scale = self._averaged_kernel
         rows = np.hstack([self.rows.numbers, self.rows.codes])
         signs = np.where(self.rows.groups < self.rows.n_groups, 1.0, -1.0) * self.rows.omega
         points = np.hstack([self.rows.place(points[:, : self.d]), points[:, self.d :]])
         farthest = max(kernel.radius(points[:, : self.d]), kernel.radius(self.rows.numbers))
         direct = kernel.needs_direct_differences(farthest, float(self.models.sigmas[-1]), self.d)
-        return radial_sums(points, rows, signs[:, None], kernels, 1.0, direct=direct)[0][:, 0], -log_scale
+        values = np.zeros(len(points))
+        for kernels in self._averaged_kernels:
+            values += radial_sums(points, rows, signs[:, None], kernels, 1.0, direct=direct)[0][:, 0]
+        return values, -self._log_scale
+
+    @property
+    def _log_scale(self) -> float:
+        """Logarithm of the scale of the narrowest sigma that counts."""
+        used = np.flatnonzero(self.models.weights.any(axis=1))
+        return radial.log_scale(float(self.models.sigmas[used[-1]]), self.d)
 
     @cached_property
-    def _averaged_kernel(self) -> tuple[mixed_kernel.MixedRadial, float]:
-        """The kernel of all models together, and the logarithm of its scale."""
+    def _averaged_kernels(self) -> list[mixed_kernel.MixedRadial]:
+        """The kernels of all models together, one for each run of sigmas that a table can serve."""
+        runs = kernel.sigma_runs(self.models.sigmas)
+        counts = np.asarray(self.models.weights.any(axis=1))
+        return [self._averaged_kernel(levels[counts[levels]]) for levels in runs if counts[levels].any()]
+
+    def _averaged_kernel(self, used: npt.NDArray[np.intp]) -> mixed_kernel.MixedRadial:
+        """The kernel of the models of some sigmas, widest first, times the scale of the narrowest of all."""
         weights, sigmas = self.models.weights, self.models.sigmas
-        used = np.flatnonzero(weights.sum(axis=1) > 0)
-        narrowest = float(sigmas[used[-1]])
-        classes = self.polynomial.classes.count if mixed_kernel.has_few_classes(self.polynomial) else 1
-        step = _TABLE_STEP * narrowest * (4.0 if classes > _MANY_CLASSES else 1.0) if self.d else 1.0
+        is_many = mixed_kernel.has_few_classes(self.polynomial) and self.polynomial.classes.count > _MANY_CLASSES
+        step = _TABLE_STEP * float(sigmas[used[-1]]) * (4.0 if is_many else 1.0) if self.d else 1.0
         nodes: FloatArray = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3.0)
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
-        log_scale = radial.log_scale(narrowest, self.d)
         for level in used:
             sigma = float(sigmas[level])
             kernels = np.tensordot(weights[level], self.table.plain[self.places], 1)  # (T, R)
-            factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
+            with np.errstate(under="ignore"):
+                factor = np.exp(self._log_scale - radial.log_scale(sigma, self.d))
             total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
         seen = np.flatnonzero(np.abs(total).max(axis=0) > _NOTHING * np.abs(total).max())
         total = total[:, : int(seen[-1]) + 3] if len(seen) else total[:, :4]
         total[:, -2:] = 0.0
-        return mixed_kernel.mixed(step, (total,), self.polynomial), log_scale
+        return mixed_kernel.mixed(step, (total,), self.polynomial)
 
 
 def _at(step: float, values: FloatArray, r: FloatArray) -> FloatArray:
