@@ -15,6 +15,7 @@ from densdiff.core.radial import Bins, PairKernel
 from densdiff.core.scaling import FloatArray
 from densdiff.threads import cores, map_in_order
 
+_PARALLEL_PAIRS = 1 << 22
 _TILE = 1 << 16  # distances at a time: half a megabyte
 _PARALLEL_ROWS = 2000
 
@@ -133,10 +134,15 @@ def radial_sums(
     """Sums over rows of weight times each kernel at each point, (k, c) each for weights (N, c)."""
     sums = [np.empty((len(points), weights.shape[1])) for _ in kernels.values]
     step = max(1, _TILE // len(rows))
-    for start in range(0, len(points), step):
+
+    def fill(start: int) -> None:
         blocks = kernel_block(points[start : start + step], rows, kernels, sigma, direct=direct)
         for values, block in zip(sums, blocks, strict=True):
             values[start : start + step] = block @ weights
+
+    threads = 1 if len(points) * len(rows) < _PARALLEL_PAIRS else cores()
+    for _ in map_in_order(fill, range(0, len(points), step), threads):
+        pass
     return sums
 
 

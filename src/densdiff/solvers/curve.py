@@ -95,11 +95,6 @@ class AveragedCurve:
         return from_log(values, log_factor - self.curve.log_volume - self.log_volume)
 
     @property
-    def n_averaged(self) -> int:
-        """How many models count."""
-        return int(np.count_nonzero(self.curve.models.weights))
-
-    @property
     def note(self) -> str | None:
         """What to say of widths at the end of those that were searched."""
         return self.curve.models.note()
