@@ -9,7 +9,7 @@ from tests import oracle
 
 RATIO = 0.1  # of neighbouring lams
 LAMS = RATIO ** np.arange(7.0)
-SHARE = 3.0  # rows' say that the scores of p and q have in that of f
+SHARE = 5.0  # rows' say that the scores of p and q have in that of f
 
 
 def prepared(x, y, weights=(None, None)):

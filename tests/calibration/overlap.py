@@ -10,6 +10,8 @@ from itertools import product
 import numpy as np
 
 from densdiff.data.pair import check_pair
+from densdiff.solvers import overlap
+from densdiff.solvers.drawn_rows import common_widths, rows_of
 from densdiff.solvers.overlap import normalized_distance
 from densdiff.solvers.prepared import prepare
 from tests.calibration.known_overlaps import BUILDERS, PAIRED, mixed_pair, numeric_pair
@@ -20,6 +22,7 @@ RUNS = {100: 200, 500: 200, 2000: 60, 20_000: 20}
 COLUMNS = (1, 2, 3, 5, 8, 12, 20)
 MIXED = ((1, 1, 3), (2, 2, 4), (4, 2, 4), (8, 2, 4), (8, 4, 3), (0, 5, 4), (2, 1, 50))
 LARGE = (("shift", (1, 3, 8)), ("exponential, shift", (1, 8)), ("t3, shift", (3,)), ("equal", (3,)))
+ORACLE_RUNS, ORACLE_RUNGS = 5, 26  # every fifth run; the most widths there are
 FLOOR = 0.90  # of every cell
 CLOSED = (0.92, 0.98)  # mean over cells at a distance above 0, of intervals that have an upper end
 MOST_BIAS = 0.15  # of SMOOTH pairs, from 2000 rows on in up to 12 columns
@@ -29,13 +32,15 @@ INTRO = """## Intervals in many columns
 95 % intervals of the normalized distance for samples of n rows each. The pair differs in one column unless it says
 otherwise; the other columns are independent of it and alike in both samples. "8 + 2 of 4 levels" are eight numbers and
 two categories. "bias" compares the mean estimate, which is cut at 0, with the truth; "open" is the share of intervals
-without an upper end, which count as reaching to 1; "squared" is the coverage of the squared distance. Asked for: at
+without an upper end, which count as reaching to 1; "squared" is the coverage of the squared distance. "oracle" is the
+width of an interval of 1.96 root mean squared errors to either side for the blurred distance without any correction, at
+the width of blur that is best for this very pair, from every fifth run: nobody can know that width. Asked for: at
 least 90 % in every row, and 92 to 98 % on average over intervals with an upper end at distances above 0; a bias within
 15 % for shifts and scales from 2000 rows on in up to 12 columns; open ends in at most 10 % of the runs for up to three
 columns and 500 rows or more, and in at most a third for shifts, scales and mixed columns, up to 12 of them, and 2000
 rows or more. A figure more than two of its standard errors outside is marked with !.
 """
-HEADER = "| pair | columns | n | runs | truth | estimate | bias in % | covered | width | open in % | squared |"
+HEADER = "| pair | columns | n | runs | truth | estimate | bias in % | covered | width | oracle | open in % | squared |"
 
 
 def cells():
@@ -49,13 +54,25 @@ def cells():
 
 
 def one_run(cell, run):
-    """Estimate and ends, of the normalized distance and of the squared one over the sum of the true norms, (6,)."""
+    """Estimate and ends, of the normalized distance and of the squared one over the sum of the true norms, and blurred
+    distances by width of blur, (6 + rungs,).
+    """
     x, y = cell.draw(np.random.default_rng([run, cell.n, cell.width]), cell.n)
     data = prepare(check_pair(x, y, None, None), standardize=True, folds=5, random_state=run)
     result = normalized_distance(data, LEVEL)
     unit = np.exp(result.log_unit - data.scaling.log_volume - cell.log_total)
     squared = np.array([result.squared_value, *result.squared_ends]) * unit
-    return np.array([result.value, *result.ends, *squared])
+    return np.array([result.value, *result.ends, *squared, *blurred_distances(data, run)])
+
+
+def blurred_distances(data, run):
+    """The normalized distance of the blurred densities at every width, nan where there is none, (rungs,)."""
+    values = np.full(ORACLE_RUNGS, np.nan)
+    if run % ORACLE_RUNS == 0:
+        path = overlap._joint_path(common_widths(rows_of(data)))
+        found = np.asarray(path.overlaps.normalized[:, 0])
+        values[: len(found)] = found
+    return values
 
 
 def simulate(cell, runs, first=0):
@@ -73,6 +90,7 @@ class Coverage:
     covered: float
     closed_covered: float  # of the intervals with an upper end
     width: float
+    oracle: float  # width
     is_open: float
     squared: float
     squared_covered: float
@@ -80,7 +98,7 @@ class Coverage:
 
 def summary(cell, runs):
     """From the rows of ``one_run``."""
-    value, low, high, squared, squared_low, squared_high = np.transpose(runs)
+    value, low, high, squared, squared_low, squared_high, *blurred = np.transpose(runs)
     truth, is_open = cell.normalized, high >= 1.0
     covered = (low <= truth + 1e-12) & (truth <= high)
     return Coverage(
@@ -90,10 +108,18 @@ def summary(cell, runs):
         covered=covered.mean(),
         closed_covered=covered[~is_open].mean() if not is_open.all() else np.nan,
         width=(high - low).mean(),
+        oracle=oracle_width(np.array(blurred), truth),
         is_open=is_open.mean(),
         squared=squared.mean(),
         squared_covered=((squared_low <= truth + 1e-12) & (truth <= squared_high)).mean(),
     )
+
+
+def oracle_width(blurred, truth):
+    """Four root mean squared errors, nearly, at the best width of blur; blurred distances are (rungs, runs)."""
+    seen = blurred[:, np.isfinite(blurred).any(axis=0)]  # of the runs that have them
+    errors = np.square(seen[np.isfinite(seen).all(axis=1)] - truth).mean(axis=1)
+    return 2 * 1.96 * np.sqrt(errors.min())
 
 
 def report(share=1.0):
@@ -157,7 +183,7 @@ def _line(cell, result):
     is_biased = abs(bias) > MOST_BIAS + 2 * bias_error and cell.name in SMOOTH and cell.n >= 2000 and cell.width <= 12
     parts = [cell.name, cell.columns, str(cell.n), str(result.runs), f"{truth:.3f}", f"{result.estimate:.3f}"]
     parts.append(marked("bias in %", is_biased, f"{100 * bias:+.0f} ({100 * bias_error:.0f})") if truth > 0 else "")
-    parts += [coverage("normalized covered", result.covered), f"{result.width:.3f}"]
+    parts += [coverage("normalized covered", result.covered), f"{result.width:.3f}", f"{result.oracle:.3f}"]
     too_open = result.is_open - 2 * spread(result.is_open) > _most_open(cell)
     parts += [marked("open in %", too_open, f"{100 * result.is_open:.0f}")]
     parts += [coverage("squared covered", result.squared_covered)]

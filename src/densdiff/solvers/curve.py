@@ -35,7 +35,7 @@ _GRID_COLUMNS = 2
 _DISTANCE_ROWS = 200  # of each sample
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
 _MANY_CLASSES, _NOTHING = 16, 1e-12
-_ROWS_OF_DENSITIES = 3.0  # how many rows' say the scores of p and q have in that of f
+_ROWS_OF_DENSITIES = 5.0  # how many rows' say the scores of p and q have in that of f
 _AT_EDGE = 0.5  # of the weight on the outermost sigma
 
 
