@@ -88,7 +88,7 @@ def grid_curve(d, weighted, n=60, m=41):
     weights = (random.random(n) + 0.2, random.random(m) + 0.2) if weighted else (None, None)
     data = prepared(table(1, n, d), table(2, m, d, shift=0.7), weights)
     rows = rows_in_widths(data)
-    return rows, curves._curve_of(data, rows)
+    return rows, curves._curve_of(rows)
 
 
 @each_weighting

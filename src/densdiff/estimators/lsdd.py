@@ -282,7 +282,7 @@ def _thinning_notes(fit: Fit) -> list[str]:
     if (n, m) != (used_n, used_m):
         rows = f"{used_n} of {n} and {used_m} of {m} rows, drawn at random"
         notes.append(f"{'bands' if fit.is_automatic else 'f, bands'}, densities and raw estimates rest on {rows}")
-    if fit.is_automatic and max(n, m) > OVERLAP_ROWS and (notes or not fit.data.all_at_once):
+    if fit.is_automatic and max(n, m) > OVERLAP_ROWS:
         notes.append(f"f rests on at most {OVERLAP_ROWS} rows of each sample, drawn at random")
     return notes
 

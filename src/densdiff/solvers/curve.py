@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.core.weights import sum_of_squares
 from densdiff.engines.mixed_pairs import mixed_histograms
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
@@ -104,18 +103,18 @@ def find_curve(data: Prepared) -> AveragedCurve:
     """Score the models of f in each metric and keep the better one."""
     rows = smooth_widths(common_widths(rows_of(data)))
     whitened = whitened_rows(rows)
-    curves = [_curve_of(data, metric) for metric in ([rows] if whitened is None else [rows, whitened])]
+    curves = [_curve_of(metric) for metric in ([rows] if whitened is None else [rows, whitened])]
     logs = [curve.models.log_unit - curve.log_volume for curve in curves]
     with np.errstate(under="ignore"):
         scores = [curve.models.least * np.exp(log - max(logs)) for curve, log in zip(curves, logs, strict=True)]
     return AveragedCurve(curves[int(np.argmin(scores))], data.scaling.log_volume)
 
 
-def _curve_of(data: Prepared, rows: Rows) -> Curve:
+def _curve_of(rows: Rows) -> Curve:
     d = rows.numbers.shape[1]
     if 0 < d <= _GRID_COLUMNS and not len(rows.levels):
         try:
-            curve = _GridCurve(rows, _grid_solver(data, rows))
+            curve = _GridCurve(rows, _grid_solver(rows))
         except NumericalError:  # the data range too widely
             return _PairCurve(rows)
         if not curve.solver.n_outside:
@@ -123,8 +122,8 @@ def _curve_of(data: Prepared, rows: Rows) -> Curve:
     return _PairCurve(rows)
 
 
-def _sigmas(rows: Rows, sizes: tuple[float, float]) -> FloatArray:
-    """The sigmas to average over, widest first, in the metric of the rows, for samples of these sizes.
+def _sigmas(rows: Rows) -> FloatArray:
+    """The sigmas to average over, widest first, in the metric of the rows.
 
     From four widths down to where the smoothest filter of a sigma has noise of a fiftieth of the norms of two normal
     densities; and wider ones that are near the distances of rows, in many columns or between modes far apart.
@@ -133,7 +132,7 @@ def _sigmas(rows: Rows, sizes: tuple[float, float]) -> FloatArray:
     if d == 0:
         return np.ones(1)
     peak = float(radial.radial_table(d, _LAMS[:1]).squared[0, 0])
-    per_row = sum(1.0 / size for size in sizes)
+    per_row = sum(1.0 / size for size in rows.sizes)
     log_narrowest = (np.log(peak * per_row / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
     most = _MOST_RUNGS.get(d, _MOST_RUNGS_OF_MORE)
     count = int(np.clip(2.0 * (np.log(_WIDEST) - log_narrowest) / np.log(2.0) + 1.0, 2, most))
@@ -154,20 +153,10 @@ def _share_of_densities(n: float, m: float) -> float:
     return _ROWS_OF_DENSITIES * (1.0 / n + 1.0 / m)
 
 
-def _grid_solver(data: Prepared, rows: Rows) -> SpectralSolver:
-    """Transforms of all rows, or of those drawn where not all can be had at once."""
-    if data.all_at_once:
-        samples = [WeightedSample.of(rows.place(sample.rows[:]), sample.omega) for sample in (data.x, data.y)]
-    else:
-        in_x = rows.groups < rows.n_groups
-        samples = [WeightedSample.of(rows.numbers[chosen], rows.omega[chosen]) for chosen in (in_x, ~in_x)]
-    x, y = samples
-    sigmas = _sigmas(rows, (_effective_size(x), _effective_size(y)))
-    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), sigmas, _LAMS)
-
-
-def _effective_size(sample: WeightedSample) -> float:
-    return 1.0 / sum_of_squares(sample.omega)
+def _grid_solver(rows: Rows) -> SpectralSolver:
+    in_x = rows.groups < rows.n_groups
+    x, y = (WeightedSample.of(rows.numbers[chosen], rows.omega[chosen]) for chosen in (in_x, ~in_x))
+    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), _sigmas(rows), _LAMS)
 
 
 @dataclass(frozen=True)
@@ -184,7 +173,7 @@ class _GridCurve:
     @cached_property
     def models(self) -> Models:
         (scores, noise), *densities = (self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y))
-        share = _share_of_densities(_effective_size(self.solver.x), _effective_size(self.solver.y))
+        share = _share_of_densities(*self.rows.sizes)
         return Models(self.solver.sigmas, scores + share * sum(score for score, _ in densities), noise, 0.0)
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
@@ -197,7 +186,7 @@ class _PairCurve:
 
     def __init__(self, rows: Rows) -> None:
         self.rows, self.d = rows, rows.numbers.shape[1]
-        sigmas = _sigmas(rows, rows.sizes)
+        sigmas = _sigmas(rows)
         smoothings = _SMOOTHINGS if len(rows.levels) else (0,)
         steps = [agreement.agreement_steps(rows.levels, smoothing, _RATIO) for smoothing in smoothings]
         last = agreement.last_step(float(_LAMS[-1]), _RATIO)
