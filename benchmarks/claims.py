@@ -47,6 +47,17 @@ def printed(paragraph, line, *places):
     return tuple(Printed(paragraph, line, place) for place in places)
 
 
+def errors_of_f(d):
+    """Mean ratios of the error of f to that of two others, and the largest ratio to the better of them."""
+    title = f"integrated squared error of f, d = {d}, n = 220, m = 220"
+    means = "geometric mean of the ratios to "
+    return (
+        Row(title, f"{means}KDEDifference, without equal"),
+        Row(title, f"{means}authors' settings, without equal"),
+        Row(title, "largest ratio"),
+    )
+
+
 FIT = "cross-validated fit, 300 centers"
 SORT = "cross-validated spectral fit, n = m = 1000000"
 ALIBI = "two-sample test, n = m = 5000, d = 10, 1000 permutations, 250 centers"
@@ -98,6 +109,9 @@ CLAIMS = {
         *printed(UNITS + "0.01,", "default", -1),
         *printed(UNITS + "0.01,", "authors'", -1),
     ),
+    "f in 1 column": ("bench", "curves", *errors_of_f(1)),
+    "f in 2 columns": ("bench", "curves", *errors_of_f(2)),
+    "f in 5 columns": ("bench", "curves", *errors_of_f(5)),
     "interval for the squared distance": (
         "calibrate",
         "coverage",
