@@ -34,7 +34,8 @@ otherwise; the other columns are independent of it and alike in both samples. "8
 two categories. "bias" compares the mean estimate, which is cut at 0, with the truth; "open" is the share of intervals
 without an upper end, which count as reaching to 1; "squared" is the coverage of the squared distance. "oracle" is the
 width of an interval of 1.96 root mean squared errors to either side for the blurred distance without any correction, at
-the width of blur that is best for this very pair, from every fifth run: nobody can know that width. Asked for: at
+the width of blur that is best for this very pair, from every fifth run (rough where runs are few): nobody can know it.
+Asked for: at
 least 90 % in every row, and 92 to 98 % on average over intervals with an upper end at distances above 0; a bias within
 15 % for shifts and scales from 2000 rows on in up to 12 columns; open ends in at most 10 % of the runs for up to three
 columns and 500 rows or more, and in at most a third for shifts, scales and mixed columns, up to 12 of them, and 2000
