@@ -60,7 +60,7 @@ def check_scores(found, blocks, rows, steps, tolerance):
 @pytest.mark.parametrize("kind", list(LEVELS))
 def test_scores_from_pairs_are_those_of_all_kernel_matrices(kind, weighted):
     rows = rows_in_widths(case(kind, weighted))
-    found = curves._PairCurve(rows)
+    found = curves.PairCurve(rows)
     tolerance = 1e-13 if kind == "categories" else BIN_TOLERANCE  # without numbers nothing is binned
     check_scores(found, [samples_of(rows)], rows, found.polynomial.steps, tolerance)
 
@@ -68,7 +68,7 @@ def test_scores_from_pairs_are_those_of_all_kernel_matrices(kind, weighted):
 @pytest.mark.parametrize("kind", ["mixed", "categories"])
 def test_the_smoothing_of_categories_is_the_one_of_the_least_score(kind):
     rows = rows_in_widths(case(kind, False))
-    found = curves._PairCurve(rows)
+    found = curves.PairCurve(rows)
     least = []
     for smoothing in (0, 1, 2, 3, 4, 6):
         steps = [smoothing + round(np.log10(k - 1)) if smoothing else 0 for k in rows.levels]
@@ -117,7 +117,7 @@ def back(rows, points):
 @pytest.mark.parametrize("kind", list(LEVELS))
 def test_f_from_pairs_is_the_sum_over_models_of_weight_times_curve(kind, weighted):
     rows = rows_in_widths(case(kind, weighted))
-    found = curves._PairCurve(rows)
+    found = curves.PairCurve(rows)
     assert mixed_kernel.has_few_classes(found.polynomial) == (kind != "many classes")
     points = points_near(rows)
     expected, peak = averaged(points, rows, found.models.weights, found.models.sigmas, found.polynomial.steps)
@@ -133,7 +133,7 @@ def test_f_from_pairs_is_the_sum_over_models_of_weight_times_curve(kind, weighte
 def test_a_model_that_has_all_the_weight_is_f(kind, level, i):
     """The roughest filter and the widest kernel are the hardest for a table."""
     rows = rows_in_widths(case(kind, False))
-    found = curves._PairCurve(rows)
+    found = curves.PairCurve(rows)
     scores = np.zeros_like(found.models.scores)
     scores[level, i] = -1.0
     found.models = found.models._replace(scores=scores, noise=np.full_like(scores, 1e-9))
@@ -157,7 +157,7 @@ def test_f_on_a_grid_is_the_sum_over_models_of_weight_times_curve(d, weighted):
 @pytest.mark.parametrize("d", [1, 2])
 def test_grid_and_pairs_give_the_same_f(d):
     rows, grid = grid_curve(d, True, 150, 110)
-    pairs = curves._PairCurve(rows)
+    pairs = curves.PairCurve(rows)
     np.testing.assert_array_equal(pairs.models.sigmas, grid.models.sigmas)
     points = back(rows, points_near(rows, 50))
     values, log_factor = pairs.values(points)
@@ -219,7 +219,7 @@ def test_f_of_whitened_rows_is_in_the_users_units(d):
 def test_scores_of_many_rows_are_means_over_blocks_of_rows(monkeypatch, n, m):
     monkeypatch.setattr(drawn_rows, "BLOCK_ROWS", 40)
     rows = rows_in_widths(case("mixed", True, n, m))
-    found = curves._PairCurve(rows)
+    found = curves.PairCurve(rows)
     assert rows.n_groups == 20
     ranks = np.array([(rows.groups[:i] == group).sum() for i, group in enumerate(rows.groups)])
     count = np.bincount(rows.groups).min() // 2

@@ -116,10 +116,10 @@ def _curve_of(rows: Rows) -> Curve:
         try:
             curve = _GridCurve(rows, _grid_solver(rows))
         except NumericalError:  # the data range too widely
-            return _PairCurve(rows)
+            return PairCurve(rows)
         if not curve.solver.n_outside:
             return curve
-    return _PairCurve(rows)
+    return PairCurve(rows)
 
 
 def _sigmas(rows: Rows) -> FloatArray:
@@ -181,7 +181,7 @@ class _GridCurve:
         return self.solver.averaged(DIFFERENCE, self.models.weights, self.rows.place(points)), 0.0
 
 
-class _PairCurve:
+class PairCurve:
     """f from pairs of rows, of which the last columns may be codes of categories (E15, E16)."""
 
     def __init__(self, rows: Rows) -> None:

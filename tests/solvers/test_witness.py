@@ -1,0 +1,138 @@
+"""Cross-fitted witnesses: nobody judges a row whose label it knows, 0 counts half, and the best in training judges."""
+
+import numpy as np
+import pytest
+
+from densdiff.solvers import witness
+from densdiff.solvers.witness import Judged, Table, judge, judge_by, separated
+
+NO_LEVELS = np.empty(0, dtype=np.intp)
+
+
+def table_of(x, y, n_folds=5, seed=0, codes=None, levels=NO_LEVELS):
+    rows = np.concatenate([x, y])
+    in_x = np.arange(len(rows)) < len(x)
+    omega = np.where(in_x, 1.0 / len(x), 1.0 / len(y))
+    folds = np.random.default_rng(seed).permutation(len(rows)) % n_folds
+    codes = np.empty((len(rows), 0), dtype=np.intp) if codes is None else codes
+    names = tuple(f"x{j}" for j in range(rows.shape[1] + codes.shape[1]))
+    return Table.of(rows, codes, levels, omega, in_x, folds, names)
+
+
+def relabelled(table, held):
+    """The table with the labels of the held-out fold flipped, and the weights that rows of these samples have."""
+    in_x = np.where(table.folds == held, ~table.in_x, table.in_x)
+    omega = np.where(in_x, 1.0 / in_x.sum(), 1.0 / (~in_x).sum())
+    return Table(table.scores, table.codes, table.levels, omega, in_x, table.folds, table.n_folds, table.names)
+
+
+def normals(seed=0, n=60, m=45, d=3, shift=0.8):
+    random = np.random.default_rng([seed, n, m, d])
+    return random.normal(size=(n, d)), random.normal(size=(m, d)) + shift * (np.arange(d) == 0)
+
+
+@pytest.mark.parametrize("held", range(5))
+def test_labels_of_a_held_out_fold_do_not_reach_its_witness(held):
+    """Ranks are of all rows, whatever their labels; weights are even up to rounding once the labels are flipped."""
+    random = np.random.default_rng(3)
+    codes, levels = random.integers(0, 3, size=(105, 1)), np.array([3])
+    table = table_of(*normals(), codes=codes, levels=levels)
+    rows = np.flatnonzero(table.folds == held)
+    one, other = (witness._witnesses(each, (held,), rows, joint=True) for each in (table, relabelled(table, held)))
+    assert set(one) == {"column 'x0'", "column 'x1'", "column 'x2'", "column 'x3'", "linear", "quadratic", "pair"} | {
+        witness.SUM,
+        witness.ALL,
+    }
+    for name, values in one.items():
+        np.testing.assert_allclose(values, other[name], rtol=0.0, atol=1e-9 * np.abs(values).max(), err_msg=name)
+    found, changed = judge(table), judge(relabelled(table, held))
+    assert found.witnesses[held] == changed.witnesses[held]
+    assert np.array_equal(np.sign(found.values[rows]), np.sign(changed.values[rows]))
+
+
+def test_with_weights_of_their_own_flipped_labels_change_no_bit():
+    x, y = normals(d=1)
+    table = table_of(x, y)
+    in_x = np.where(table.folds == 2, ~table.in_x, table.in_x)
+    flipped = Table(table.scores, table.codes, table.levels, table.omega, in_x, table.folds, table.n_folds, table.names)
+    rows = table.folds == 2
+    assert np.array_equal(judge(table).values[rows], judge(flipped).values[rows])
+
+
+def test_rows_are_judged_by_what_was_learned_from_the_other_folds():
+    table, asked = table_of(*normals()), []
+
+    def says(is_training, rows):
+        asked.append(rows)
+        assert not is_training[rows].any()
+        assert is_training.sum() + len(rows) == len(table.folds)
+        return np.ones(len(rows))
+
+    found = judge_by(says, table)
+    assert np.array_equal(np.sort(np.concatenate(asked)), np.arange(len(table.folds)))
+    assert (found.values > 0).all()
+    assert found.usual == witness.ALL
+
+
+def test_0_counts_half_and_weights_count():
+    table = table_of(np.zeros((3, 1)), np.zeros((2, 1)), n_folds=2)
+    values = np.array([1.0, 0.0, -2.0, 0.0, 5.0])
+    omega = np.array([0.5, 0.3, 0.2, 0.25, 0.75])
+    table = Table(table.scores, table.codes, table.levels, omega, table.in_x, table.folds, 2, table.names)
+    every = np.arange(5)
+    assert separated(values, table, every) == pytest.approx((0.5 + 0.15) - (0.125 + 0.75))
+    assert separated(np.zeros(5), table, every) == 0.0
+    only_x = np.arange(3)
+    assert separated(values[:3], table, only_x) == pytest.approx(0.65 - 0.5)
+
+
+def test_values_are_ranks_within_a_fold_with_their_sign():
+    values = np.array([0.1, -30.0, 0.0, 2.0])
+    assert np.array_equal(witness._within_fold(values), [0.5, -1.0, 0.0, 0.75])
+
+
+def test_the_column_that_changed_is_named():
+    x, y = normals(n=200, m=150, d=8, shift=0.0)
+    y[:, 5] += 3.0
+    found = judge(table_of(x, y))
+    assert found.usual == "column 'x5'"
+
+
+def test_a_dependence_that_changed_is_seen_by_a_witness_of_several_columns():
+    x, y = normals(n=300, m=300, d=4, shift=0.0)
+    y[:, 2] = y[:, 1] + 0.1 * y[:, 2]
+    table = table_of(x, y)
+    found = judge(table)
+    assert found.usual in {witness.PAIR, witness.QUADRATIC, witness.ALL}
+    assert separated(found.values, table, np.arange(600)) > 0.4
+
+
+def test_the_usual_witness_is_that_of_most_folds():
+    assert Judged(np.zeros(1), ("a", "b", "b")).usual == "b"
+
+
+def test_swapping_the_samples_flips_every_value():
+    x, y = normals()
+    table = table_of(x, y)
+    swapped = Table(
+        table.scores, table.codes, table.levels, table.omega, ~table.in_x, table.folds, table.n_folds, table.names
+    )
+    found, other = judge(table), judge(swapped)
+    assert found.witnesses == other.witnesses
+    assert np.array_equal(np.sign(found.values), -np.sign(other.values))
+
+
+@pytest.mark.parametrize("n_folds", [2, 3, 4, 5])
+def test_any_number_of_folds_gives_finite_values(n_folds):
+    found = judge(table_of(*normals(n=30, m=20), n_folds=n_folds))
+    assert np.isfinite(found.values).all()
+    assert len(found.witnesses) == n_folds
+
+
+def test_few_distinct_numbers_are_levels():
+    random = np.random.default_rng(0)
+    x, y = random.integers(0, 4, size=(2, 200, 1)).astype(float)
+    (column,) = table_of(x, y).columns
+    assert isinstance(column, witness.LevelWitness)
+    (column,) = table_of(*normals(d=1)).columns
+    assert isinstance(column, witness.NumberWitness)
