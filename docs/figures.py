@@ -108,6 +108,13 @@ def draw_bands():
     save(figure, "bands.png")
 
 
+def draw_total_variation():
+    """The picture of the guide to total variation."""
+    tables = dd.datasets.mixed_tables(1000, random_state=0)
+    result = dd.total_variation(tables.a, tables.b, random_state=0)
+    save(dd.plots.plot_total_variation(result).figure, "total_variation.png")
+
+
 def draw_null():
     """The null distribution of the test that docs/guide_test.md begins with."""
     random = np.random.default_rng(0)
@@ -423,6 +430,7 @@ if __name__ == "__main__":
         draw_intervals()
         draw_bands()
         draw_null()
+        draw_total_variation()
         draw_mixture()
         draw_changes()
         draw_activities()

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         RegionDifference,
     )
     from densdiff.distance.l2 import l2_distance
+    from densdiff.distance.total_variation import TotalVariationResult, total_variation
     from densdiff.errors import (
         DensDiffError,
         DensDiffWarning,
@@ -62,6 +63,7 @@ __all__ = [
     "PairDifference",
     "PriorShiftClassifier",
     "RegionDifference",
+    "TotalVariationResult",
     "TwoSampleResult",
     "__version__",
     "compare",
@@ -70,6 +72,7 @@ __all__ = [
     "l2_distance",
     "metrics",
     "plots",
+    "total_variation",
     "two_sample_test",
 ]
 
@@ -84,6 +87,8 @@ _HOME = {
     "PriorShiftClassifier": "balance.prior_shift",
     "LeastSquaresClassifier": "estimators.least_squares",
     "l2_distance": "distance.l2",
+    "total_variation": "distance.total_variation",
+    "TotalVariationResult": "distance.total_variation",
     "TwoSampleResult": "testing.two_sample",
     "two_sample_test": "testing.two_sample",
     "ColumnDifference": "comparing.results",

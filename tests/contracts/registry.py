@@ -158,6 +158,8 @@ def _steps(seed: int, reference: Any, rows: Any) -> Any:
 QUESTIONS = [
     Case("l2_distance", samples, lambda s, X, Y: dd.l2_distance(X, Y, model=small(), random_state=s)),
     Case("l2_distance KDE", samples, lambda s, X, Y: dd.l2_distance(X, Y, model=dd.KDEDifference(), random_state=s)),
+    Case("total_variation", samples, lambda s, X, Y: dd.total_variation(X, Y, random_state=s)),
+    Case("total_variation model", samples, lambda s, X, Y: dd.total_variation(X, Y, model=small(), random_state=s)),
     Case("confidence_band", weighted, lambda s, **given: small(s).fit(*given.values()).confidence_band(POINTS)),
     Case("two_sample_test", samples, _test()),
     Case("two_sample_test refit", samples, _test(tuning="refit", model=small())),
@@ -206,6 +208,7 @@ _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "m
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
     "compare": (),
+    **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),
     "two_sample_test": _RELABELLED,

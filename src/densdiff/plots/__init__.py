@@ -10,5 +10,14 @@ from densdiff.plots.difference import plot_difference
 from densdiff.plots.mixture import plot_mixture
 from densdiff.plots.monitor import plot_monitor
 from densdiff.plots.null import plot_null
+from densdiff.plots.total_variation import plot_total_variation
 
-__all__ = ["plot_changes", "plot_comparison", "plot_difference", "plot_mixture", "plot_monitor", "plot_null"]
+__all__ = [
+    "plot_changes",
+    "plot_comparison",
+    "plot_difference",
+    "plot_mixture",
+    "plot_monitor",
+    "plot_null",
+    "plot_total_variation",
+]
