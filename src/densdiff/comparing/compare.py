@@ -25,9 +25,11 @@ from densdiff.core import resample, selection
 from densdiff.core.dependence import pair_changes
 from densdiff.core.regions import Condition, conditional_counts, find_regions
 from densdiff.core.scaling import BoolArray, FloatArray
+from densdiff.core.separation import Separated
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, match_tables
+from densdiff.distance.total_variation import pair_variation
 from densdiff.errors import InputError, plain
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.column import PICTURE_ROWS
@@ -147,8 +149,12 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     columns, adjustment = compare_columns(distinct, alpha=alpha, permutations=permutations, seed=seed)
     chosen = _paired_columns(tables, columns, notes)
     rows = _rows_in_memory(tables, distinct, joint, seed)
+    with messages.collect_warnings():  # what it has to say is in its own notes
+        variation, by_column = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
+    columns = [_with_variation(column, by_column) for column in columns]
     return Comparison(
         differ=test.pvalue <= alpha and distance.normalized >= settings.min_effect,
+        total_variation=variation,
         distance=distance,
         effect=effect_word(distance.normalized),
         test=test,
@@ -170,6 +176,15 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         tuning=f"{distance.tuning}; test {test.tuning}",
         warnings=tuple(dict.fromkeys(map(plain, [*tables.notes, *notes, *test.warnings]))),
     )
+
+
+def _with_variation(column: ColumnDifference, found: dict[str, Separated]) -> ColumnDifference:
+    """A column with its total variation; a constant one has none."""
+    if column.name not in found:
+        return column
+    own = found[column.name]
+    bounds = own.bounds(column.pvalue, CONFIDENCE)
+    return replace(column, total_variation=own.value, total_variation_interval=bounds)
 
 
 def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:

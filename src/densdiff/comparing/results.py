@@ -8,6 +8,7 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.comparing.wording import percent
+from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
@@ -32,6 +33,8 @@ class ColumnDifference:
     pvalue_adjusted: float
     differs: bool
     direction: str
+    total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
+    total_variation_interval: tuple[float, float] = (0.0, 1.0)
     profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
 
@@ -98,6 +101,8 @@ class Comparison(Receipt):
     ----------
     differ : bool
         Whether the joint test is significant at ``alpha`` and the normalized distance at least ``min_effect``.
+    total_variation : TotalVariationResult
+        How many rows would have to move, at least.
     distance : DistanceResult
         Of all columns together.
     effect : str
@@ -120,6 +125,7 @@ class Comparison(Receipt):
     """
 
     differ: bool
+    total_variation: TotalVariationResult
     distance: DistanceResult
     effect: str
     test: TwoSampleResult
@@ -151,6 +157,7 @@ class Comparison(Receipt):
         """All attributes and the answer, without what only pictures need."""
         without_pictures = replace(
             self,
+            total_variation=replace(self.total_variation, judged_x=None, judged_y=None),
             columns=[replace(column, profile=None) for column in self.columns],
             pairs=[replace(pair, map=None) for pair in self.pairs],
         )
@@ -159,6 +166,7 @@ class Comparison(Receipt):
             del column["profile"]
         for pair in contents["pairs"]:
             del pair["map"]
+        del contents["total_variation"]["judged_x"], contents["total_variation"]["judged_y"]
         return contents | {"answer": self.answer}
 
     def __str__(self) -> str:
