@@ -73,7 +73,7 @@ def pvalue_of(parts):
         model = dd.LSDD(random_state=parts.data.seed)
         pair = parts.data.pair
         if parts.clusters is not None:
-            pair = question._distinct_pair(parts.data, parts.rows, parts.clusters)
+            pair = question._tested_pair(parts.data, parts.rows, parts.clusters)
         return pair_test(model, pair, question._RELABELLINGS, low_order=True).pvalue
 
 

@@ -9,6 +9,8 @@ import pytest
 
 import densdiff as dd
 from densdiff.core.separation import newcombe_interval
+from densdiff.distance import total_variation as total_variation_module
+from densdiff.testing.two_sample import pair_test
 from tests.large import Blocks
 
 
@@ -318,3 +320,18 @@ def test_the_seed_repeats_the_run():
     one, other = (ask(x, y, random_state=np.random.default_rng(5)) for _ in range(2))
     assert one.to_dict() == other.to_dict()
     assert not np.array_equal(one.judged_x, ask(x, y, random_state=1).judged_x)
+
+
+def test_many_rows_are_tested_on_some_of_them(monkeypatch):
+    monkeypatch.setattr(total_variation_module, "_TESTED_ROWS", 100)
+    seen = []
+
+    def recorded(estimator, pair, *arguments, **options):
+        seen.append((len(pair.x), len(pair.y)))
+        return pair_test(estimator, pair, *arguments, **options)
+
+    monkeypatch.setattr(total_variation_module, "pair_test", recorded)
+    random = np.random.default_rng(0)
+    result = dd.total_variation(random.normal(size=(450, 2)), random.normal(size=(90, 2)) + 1, random_state=0)
+    assert seen == [(90, 90)]
+    assert result.interval[0] > 0.2

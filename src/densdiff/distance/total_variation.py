@@ -28,6 +28,7 @@ IntArray = npt.NDArray[np.intp]
 
 MOST_ROWS = 20_000  # of each sample: they tell a share to half a percent
 _MOST_FOLDS = 5  # with more, folds share too many rows, and the lower end is too high too often
+_TESTED_ROWS = 10_000  # of each sample: relabelling all columns, single ones and pairs of more takes long
 _RELABELLINGS = 399
 _TYPICAL = 10
 _REGULAR = 0.9  # of the distinct rows
@@ -152,7 +153,8 @@ def pair_variation(
     table, clusters = _table(data, rows, notes)
     judged = judge(table) if model is None else judge_by(_fits_of(model, data, rows), table)
     if pvalue is None or clusters is not None:
-        tested = pair if clusters is None else _distinct_pair(data, rows, clusters)
+        is_whole = clusters is None and max(data.sizes) <= _TESTED_ROWS
+        tested = pair if is_whole else _tested_pair(data, rows, clusters)
         with messages.collect_warnings():
             relabellings = max(_RELABELLINGS, int(np.ceil(4.0 / (1.0 - level))))  # p can be half of what is needed
             pvalue = pair_test(LSDD(random_state=seed), tested, relabellings, low_order=True).pvalue
@@ -164,12 +166,14 @@ def pair_variation(
     return _result(data, rows, table, judged, found, pvalue, level, notes, model), columns
 
 
-def _distinct_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntArray) -> Pair:
-    """The rows of each sample without their copies: a copy is no new observation."""
+def _tested_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntArray | None) -> Pair:
+    """Some of the drawn rows of each sample, in memory, without their copies: a copy is no new observation."""
     half, samples = len(rows[0]), []
-    for sample, own, ids in ((data.pair.x, rows[0], clusters[:half]), (data.pair.y, rows[1], clusters[half:])):
-        firsts = np.sort(np.unique(ids, return_index=True)[1])
-        samples.append(ArraySample(np.asfortranarray(sample[own[firsts]])))
+    ids = np.arange(half + len(rows[1])) if clusters is None else clusters
+    for sample, own, numbers in ((data.pair.x, rows[0], ids[:half]), (data.pair.y, rows[1], ids[half:])):
+        firsts = np.sort(np.unique(numbers, return_index=True)[1])
+        some = own[firsts[:: -(-len(firsts) // _TESTED_ROWS)]]
+        samples.append(ArraySample(np.asfortranarray(sample[some])))
     return Pair.of(samples[0], samples[1], data.pair.names, data.pair.levels)
 
 
