@@ -121,3 +121,15 @@ class Twin:
 
 def fixed(centers=None, **parameters):
     return dd.LSDD(SIGMA, LAM, **{"solver": "centers", "centers": centers, "random_state": 0} | parameters)
+
+
+def mass_and_norm(model, X, Y):
+    """The integral of f and of its square over numbers x levels, for tables of `mixed`."""
+    reach = np.abs(np.concatenate([X["size"], Y["size"]])).max() + 14 * SIGMA
+    grid = np.linspace(-reach, reach, 3001)
+    mass = norm = 0.0
+    for letter, flag in itertools.product("abc", [False, True]):
+        f = model.predict({"size": grid, "letter": [letter] * len(grid), "flag": [flag] * len(grid)})
+        mass += f.sum() * (grid[1] - grid[0])
+        norm += (f**2).sum() * (grid[1] - grid[0])
+    return mass, norm

@@ -185,3 +185,13 @@ def mixed_kernels(a, b, levels, steps, ratio, sigma, lam):
         plain += factor * kernels[0]
         squared += factor * kernels[1]
     return plain, squared
+
+
+def named_forms(form):
+    """The forms of a model under the names of the raw estimates."""
+    return {
+        "h_theta": form.plain,
+        "theta_H_theta": form.plain - form.lam_term,
+        "regularization_corrected": form.plain + form.lam_term,
+        "debiased": form.plain + form.lam_term - form.correction,
+    }

@@ -45,7 +45,7 @@ def plain_f(scores, omega, in_x, points):
     filters = np.array(
         [
             1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * (sigma * w) ** 2, 700.0)))
-            for lam in column_witness._LAMS
+            for lam in selection.CURVE_LAMS
             for sigma in column_witness._SIGMAS
         ]
     )

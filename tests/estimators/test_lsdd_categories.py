@@ -24,6 +24,7 @@ from tests.categories import (
     categories,
     codes_of,
     fixed,
+    mass_and_norm,
     mixed,
     slow_factor,
     slow_ratios,
@@ -90,13 +91,7 @@ def _each_cell(X, Y):
 def test_sums_and_integrals_of_f_are_those_of_theta(smoothing):
     X, Y = mixed(3, 30), mixed(4, 24, (0.1, 0.3, 0.6), 0.5)
     model = fixed(taken(X, slice(0, 9))).fit(X, Y)
-    reach = np.abs(np.concatenate([X["size"], Y["size"]])).max() + 14 * SIGMA
-    grid = np.linspace(-reach, reach, 3001)
-    mass = norm = 0.0
-    for letter, flag in itertools.product("abc", [False, True]):
-        f = model.predict({"size": grid, "letter": [letter] * len(grid), "flag": [flag] * len(grid)})
-        mass += f.sum() * (grid[1] - grid[0])
-        norm += (f**2).sum() * (grid[1] - grid[0])
+    mass, norm = mass_and_norm(model, X, Y)
     deviation = np.concatenate([X["size"], Y["size"]]).std()
     each = np.sqrt(2 * np.pi) * SIGMA * deviation * (1 + 2 * smoothed(smoothing)(3)) * (1 + smoothed(smoothing)(2))
     assert mass == pytest.approx(model.theta_.sum() * each, rel=1e-9, abs=1e-12)

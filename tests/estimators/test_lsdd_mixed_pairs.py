@@ -1,7 +1,5 @@
 """LSDD of categories beside numbers without centers: the solver, the words about it, what must not matter."""
 
-import itertools
-
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,7 +7,7 @@ from sklearn.base import clone
 import densdiff as dd
 from densdiff.solvers import base
 from densdiff.solvers.uncertainty import band_model
-from tests.categories import SIGMA, mixed, taken
+from tests.categories import SIGMA, mass_and_norm, mixed, taken
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +86,7 @@ def test_f_by_pairs_sums_to_zero_over_levels_and_its_square_to_e5(monkeypatch):
     monkeypatch.setattr(base, "_SMOOTHINGS", (1,))
     X, Y = mixed(3, 30), mixed(4, 24, (0.1, 0.3, 0.6), 0.5)
     model = dd.LSDD(SIGMA, 0.01, solver="pairs", random_state=0).fit(X, Y)
-    reach = np.abs(np.concatenate([X["size"], Y["size"]])).max() + 14 * SIGMA
-    grid = np.linspace(-reach, reach, 3001)
-    mass = norm = 0.0
-    for letter, flag in itertools.product("abc", [False, True]):
-        f = model.predict({"size": grid, "letter": [letter] * len(grid), "flag": [flag] * len(grid)})
-        mass += f.sum() * (grid[1] - grid[0])
-        norm += (f**2).sum() * (grid[1] - grid[0])
+    mass, norm = mass_and_norm(model, X, Y)
     assert mass == pytest.approx(0.0, abs=1e-9)
     assert norm == pytest.approx(model.l2_distance().estimates["theta_H_theta"], rel=1e-6)
 

@@ -3,7 +3,6 @@
 `make_golden.py` made `golden.json`; run it again after changing its cases.
 """
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +19,7 @@ from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.pairs import PairsSolver
 from densdiff.solvers.prepared import WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
+from tests.golden.scripts import load_script
 
 # One golden case has more columns than rows on purpose, to show the powers of s in high dimension.
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows and columns swapped:densdiff.DensDiffWarning")
@@ -200,12 +200,7 @@ def test_spectral_scores_of_unequal_folds_equal_golden_values(case: dict[str, An
 def script() -> ModuleType:
     """Return make_golden.py as a module, wherever the tests are started from."""
     pytest.importorskip("mpmath")
-    spec = importlib.util.spec_from_file_location("make_golden", GOLDEN / "make_golden.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("make_golden")
 
 
 def test_golden_file_holds_the_inputs_of_the_script(script: ModuleType) -> None:

@@ -3,7 +3,6 @@
 `make_mixed.py` made `mixed.json`; run it again after changing its cases.
 """
 
-import importlib.util
 import json
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ import pytest
 
 from densdiff.core import agreement, mixed_kernel, radial
 from densdiff.engines.pair_distances import kernel_block, radial_sums
+from tests.golden.scripts import load_script
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -103,12 +103,7 @@ def test_hold_out_scores_equal_golden_values(case: dict[str, Any], model: dict[s
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
     """Return make_mixed.py as a module, wherever the tests are started from."""
-    spec = importlib.util.spec_from_file_location("make_mixed", GOLDEN / "make_mixed.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_script("make_mixed")
 
 
 def test_golden_file_holds_the_inputs_of_the_script(script: ModuleType) -> None:

@@ -57,12 +57,7 @@ def check_forms(solver, side, tolerance):
     models = [(0, 0), (len(solver.sigmas) // 2, 5), (len(solver.sigmas) - 1, 9)]
     for (level, i), form in zip(models, solver.forms(side, models), strict=True):
         expected = oracle.filter_estimates(*inner(solver), float(solver.sigmas[level]), float(FILTER_LAMS[i]), side)
-        found = {
-            "h_theta": form.plain,
-            "theta_H_theta": form.plain - form.lam_term,
-            "regularization_corrected": form.plain + form.lam_term,
-            "debiased": form.plain + form.lam_term - form.correction,
-        }
+        found = oracle.named_forms(form)
         size = expected["regularization_corrected"]
         for name, value in found.items():
             assert unscaled(value, solver, level) == pytest.approx(expected[name], abs=tolerance * size), name

@@ -104,12 +104,7 @@ def check_forms(case, side, tolerance):
     models = [(level, i) for level in range(len(solver.sigmas)) for i in range(2)]
     for (level, i), form in zip(models, solver.forms(side, models), strict=True):
         expected = oracle.kernel_estimates(*case.kernels(case.model(level, i)), *case.omega, side)
-        found = {
-            "h_theta": form.plain,
-            "theta_H_theta": form.plain - form.lam_term,
-            "regularization_corrected": form.plain + form.lam_term,
-            "debiased": form.plain + form.lam_term - form.correction,
-        }
+        found = oracle.named_forms(form)
         size = expected["regularization_corrected"]
         for name, value in found.items():
             found_here = value * np.exp(-solver.log_scales[level])

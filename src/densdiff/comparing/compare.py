@@ -150,11 +150,12 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     chosen = _paired_columns(tables, columns, notes)
     rows = _rows_in_memory(tables, distinct, joint, seed)
     with messages.collect_warnings():  # what it has to say is in its own notes
-        variation, by_column = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
+        variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
+    by_column = variation.of_columns()
     columns = [_with_variation(column, by_column) for column in columns]
     return Comparison(
         differ=test.pvalue <= alpha and distance.normalized >= settings.min_effect,
-        total_variation=variation,
+        total_variation=variation.result,
         distance=distance,
         effect=effect_word(distance.normalized),
         test=test,
@@ -202,7 +203,7 @@ def _distinct_rows(tables: MatchedTables, copies: int) -> MatchedTables:
     """Each row once if all rows occur equally often, else the tables as they are."""
     if copies == 1:
         return tables
-    firsts = (np.sort(np.unique(rows[:], axis=0, return_index=True)[1]) for rows in (tables.a, tables.b))
+    firsts = (selection.first_of_equal(rows[:]) for rows in (tables.a, tables.b))
     return tables.some(*firsts)
 
 

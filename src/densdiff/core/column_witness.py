@@ -12,15 +12,13 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from densdiff.core import selection
+from densdiff.core import fourier, selection
 from densdiff.core.scaling import FloatArray
 
-_LAMS = 0.1 ** np.arange(7.0)
 _SIGMAS = 2.0 * 2.0 ** (-0.5 * np.arange(12))  # of normal scores, whose deviation is 1
 _NODES_A_UNIT = 24
 _PAD = 6.0  # beyond the outermost scores
 _BAND = 40.0  # highest frequency
-_ROWS_OF_DENSITIES = 5.0
 _SUREST = 0.95  # of |f| / (p + q): no single column is trusted more
 _LEVEL_ROWS = 2.0  # added to a level's rows, in proportion to the pooled shares
 
@@ -62,7 +60,7 @@ class NumberWitness:
         self._mass = np.bincount(groups, omega, 2 * n_folds).reshape(2, n_folds)
         self._squares = np.bincount(groups, np.square(omega), 2 * n_folds).reshape(2, n_folds)
         exponents = np.minimum(0.5 * np.square(np.multiply.outer(_SIGMAS, w)), 700.0)
-        filters = 1.0 / (1.0 + np.multiply.outer(_LAMS, np.exp(exponents)))
+        filters = 1.0 / (1.0 + np.multiply.outer(selection.CURVE_LAMS, np.exp(exponents)))
         self._filters = filters.reshape(-1, len(w))  # (models, m)
         self._measure = np.where(w > 0, 2.0, 1.0) * _NODES_A_UNIT / self._size
 
@@ -79,10 +77,10 @@ class NumberWitness:
         noise = noises.sum(axis=0) * self._measure
         power = np.square(np.abs(difference)) * self._measure
         both = (powers - noises).sum(axis=0) * self._measure  # without the pairs of a row with itself
-        filters, squares = self._filters, np.square(self._filters)
-        scores = squares @ power - 2.0 * filters @ (power - noise)
-        scores += _ROWS_OF_DENSITIES * (1.0 / sizes).sum() * (squares @ (both + noise) - 2.0 * filters @ both)
-        averaged = selection.curve_weights(scores, squares @ noise) @ filters
+        scores, left = fourier.filter_scores(self._filters, power, noise)
+        of_densities, _ = fourier.filter_scores(self._filters, both + noise, noise)
+        scores += selection.share_of_densities(*sizes) * of_densities
+        averaged = selection.curve_weights(scores, left) @ self._filters
         curves = np.zeros((2, self._size // 2 + 1), dtype=complex)
         curves[:, : len(averaged)] = averaged * self._transfer * np.array([difference, means.sum(axis=0)])
         on_nodes = irfft(curves, n=self._size, axis=1)  # (2, nodes)

@@ -127,10 +127,16 @@ def whole_scores(
     ``noise`` (m,) is the expected power of the noise (E13).
     """
     power = (curve.real**2 + curve.imag**2) * spectra.measure
-    own = noise * spectra.measure
-    filters = spectra.filters(sigma, lams)  # (L, m)
+    return filter_scores(spectra.filters(sigma, lams), power, noise * spectra.measure)
+
+
+def filter_scores(filters: FloatArray, power: FloatArray, noise: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """E17a's score of filters (L, m) from the power of a curve, of which so much is noise, and the noise they leave.
+
+    ``power`` and ``noise`` (m,) are weighted for the integral over frequencies; the results are (L,) each.
+    """
     squares = np.square(filters)
-    return squares @ power - 2.0 * filters @ (power - own), squares @ own
+    return squares @ power - 2.0 * filters @ (power - noise), squares @ noise
 
 
 def quadratic_forms(spectra: Transform, sigma: float, lam: float, curve: ComplexArray, noise: FloatArray) -> Forms:

@@ -18,12 +18,20 @@ _SMALL = 10_000
 _TEMPERATURE = 0.25  # of the best model's standard error: measured in benchmarks/accuracy.py
 _NEGLIGIBLE = 1e-3
 _PENALTY, _CURVE_TEMPERATURE = 0.5, 1.0  # of the noise in a curve: measured in benchmarks/curves.py
+_ROWS_OF_DENSITIES = 5.0  # how many rows' say the scores of p and q have in that of f
+CURVE_RATIO = 0.1  # of neighbouring lams
+CURVE_LAMS = CURVE_RATIO ** np.arange(7.0)  # of the filters that a curve is averaged over
 _DISTINCT_RUNS = 4096
 
 
 def draw_rows(seed: int, n: int, count: int) -> IntArray:
     """``count`` of n row indices without repeats; the same for two samples of the same size."""
     return np.random.default_rng([seed, 2]).choice(n, size=min(count, n), replace=False, shuffle=False)
+
+
+def first_of_equal(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
+    """Numbers of the rows, (n, d) or (n,), that no earlier one is equal to, ascending."""
+    return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
 @dataclass(frozen=True)
@@ -132,6 +140,11 @@ def model_weights(fold_scores: FloatArray, chosen: int, folds: int) -> FloatArra
         weights = np.exp(-excess / (_TEMPERATURE * error))
     weights[weights < _NEGLIGIBLE] = 0.0
     return np.asarray(weights / weights.sum())
+
+
+def share_of_densities(n: float, m: float) -> float:
+    """How much the scores of p and q add to that of f: a curve that hardly shows is about as smooth as they are."""
+    return _ROWS_OF_DENSITIES * (1.0 / n + 1.0 / m)
 
 
 def penalized(scores: FloatArray, noise: FloatArray) -> FloatArray:

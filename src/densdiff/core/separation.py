@@ -32,6 +32,13 @@ class Separated(NamedTuple):
         return min(lower, self.value), 1.0
 
 
+def share_called_x(values: FloatArray, omega: FloatArray) -> float:
+    """Weighted share of rows that a witness calls X by its values, 0 counting half; a half of no rows."""
+    if not omega.size:
+        return 0.5
+    return min(1.0, float(omega @ (0.5 * (np.sign(values) + 1.0)) / omega.sum()))
+
+
 def separated(
     values: FloatArray,
     omega: FloatArray,
@@ -43,8 +50,7 @@ def separated(
 
     Rows with the same number in ``clusters`` are copies and count as one observation.
     """
-    says_x = 0.5 * (np.sign(values) + 1.0)
-    share_x, share_y = (min(1.0, float(omega[own] @ says_x[own])) for own in (in_x, ~in_x))
+    share_x, share_y = (share_called_x(values[own], omega[own]) for own in (in_x, ~in_x))
     weights = [omega[own] if clusters is None else np.bincount(clusters[own], omega[own]) for own in (in_x, ~in_x)]
     n, m = (1.0 / float(np.square(each).sum()) for each in weights)
     return Separated(share_x, share_y, newcombe_interval(share_x, share_y, n, m, level))

@@ -137,13 +137,30 @@ def total_variation(
     pair = check_pair(
         X, Y, categories=not isinstance(model, KDEDifference), prefetch=partial(rows_to_prefetch, seed, 1)
     )
-    return pair_variation(pair, None, folds=folds, level=level, seed=seed, model=model)[0]
+    return pair_variation(pair, None, folds=folds, level=level, seed=seed, model=model).result
+
+
+@dataclass(frozen=True)
+class PairVariation:
+    """The total variation of two samples, and the rows it was found in."""
+
+    result: TotalVariationResult
+    table: Table
+    clusters: IntArray | None  # a number that copies share
+
+    def of_columns(self) -> dict[str, Separated]:
+        """What each column alone separates, by name."""
+        table, level = self.table, self.result.level
+        return {
+            name: separated(values, table.omega, table.in_x, level, self.clusters)
+            for name, values in zip(table.names, judge_columns(table), strict=True)
+        }
 
 
 def pair_variation(
     pair: Pair, pvalue: float | None, *, folds: int = _MOST_FOLDS, level: float, seed: int, model: Any = None
-) -> tuple[TotalVariationResult, dict[str, Separated]]:
-    """Total variation of samples that were checked before, and what each column alone separates.
+) -> PairVariation:
+    """Total variation of samples that were checked before.
 
     ``pvalue`` is that of the test of both samples; None, and wherever rows are copies, for one that is made here.
     """
@@ -158,12 +175,9 @@ def pair_variation(
         with messages.collect_warnings():
             relabellings = max(_RELABELLINGS, int(np.ceil(4.0 / (1.0 - level))))  # p can be half of what is needed
             pvalue = pair_test(LSDD(random_state=seed), tested, relabellings, low_order=True).pvalue
-    columns = {
-        name: separated(values, table.omega, table.in_x, level, clusters)
-        for name, values in zip(table.names, judge_columns(table), strict=True)
-    }
     found = separated(judged.values, table.omega, table.in_x, level, clusters)
-    return _result(data, rows, table, judged, found, pvalue, level, notes, model), columns
+    result = _result(data, rows, table, judged, found, pvalue, level, notes, model)
+    return PairVariation(result, table, clusters)
 
 
 def _tested_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntArray | None) -> Pair:
@@ -171,7 +185,7 @@ def _tested_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntA
     half, samples = len(rows[0]), []
     ids = np.arange(half + len(rows[1])) if clusters is None else clusters
     for sample, own, numbers in ((data.pair.x, rows[0], ids[:half]), (data.pair.y, rows[1], ids[half:])):
-        firsts = np.sort(np.unique(numbers, return_index=True)[1])
+        firsts = selection.first_of_equal(numbers)
         some = own[firsts[:: -(-len(firsts) // _TESTED_ROWS)]]
         samples.append(ArraySample(np.asfortranarray(sample[some])))
     return Pair.of(samples[0], samples[1], data.pair.names, data.pair.levels)
@@ -323,5 +337,5 @@ def _user_numbers(data: Prepared, rows: tuple[IntArray, IntArray]) -> tuple[IntA
     """Numbers of rows in the samples as they came, where each distinct row stands for its copies."""
     if data.pair is data.checked:
         return rows
-    x, y = (np.sort(np.unique(sample[:], axis=0, return_index=True)[1]) for sample in (data.checked.x, data.checked.y))
+    x, y = (selection.first_of_equal(sample[:]) for sample in (data.checked.x, data.checked.y))
     return x[rows[0]], y[rows[1]]

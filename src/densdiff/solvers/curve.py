@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
 from densdiff.core.scaling import FloatArray, from_log
+from densdiff.core.selection import CURVE_LAMS, CURVE_RATIO
 from densdiff.engines.mixed_pairs import mixed_histograms
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
@@ -22,8 +23,6 @@ from densdiff.solvers.drawn_rows import Rows, common_widths, rows_of, smooth_wid
 from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 
-_RATIO = 0.1
-_LAMS = _RATIO ** np.arange(7.0)
 _WIDEST = 4.0  # sigma, in widths
 _NOISE = 0.02  # of the norms of two normal densities: a rung whose smoothest filter has more is left out
 _MOST_NOISE = 0.1  # of the norms of p and q as seen
@@ -34,7 +33,6 @@ _GRID_COLUMNS = 2
 _DISTANCE_ROWS = 200  # of each sample
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
 _MANY_CLASSES, _NOTHING = 16, 1e-12
-_ROWS_OF_DENSITIES = 5.0  # how many rows' say the scores of p and q have in that of f
 _AT_EDGE = 0.5  # of the weight on the outermost sigma
 
 
@@ -131,7 +129,7 @@ def _sigmas(rows: Rows) -> FloatArray:
     d = rows.numbers.shape[1]
     if d == 0:
         return np.ones(1)
-    peak = float(radial.radial_table(d, _LAMS[:1]).squared[0, 0])
+    peak = float(radial.radial_table(d, CURVE_LAMS[:1]).squared[0, 0])
     per_row = sum(1.0 / size for size in rows.sizes)
     log_narrowest = (np.log(peak * per_row / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
     most = _MOST_RUNGS.get(d, _MOST_RUNGS_OF_MORE)
@@ -148,15 +146,10 @@ def _some_of_each(rows: Rows) -> FloatArray:
     return np.concatenate([part[:: -(-len(part) // _DISTANCE_ROWS)] for part in parts])
 
 
-def _share_of_densities(n: float, m: float) -> float:
-    """How much the scores of p and q add to that of f: a curve that hardly shows is about as smooth as they are."""
-    return _ROWS_OF_DENSITIES * (1.0 / n + 1.0 / m)
-
-
 def _grid_solver(rows: Rows) -> SpectralSolver:
     in_x = rows.groups < rows.n_groups
     x, y = (WeightedSample.of(rows.numbers[chosen], rows.omega[chosen]) for chosen in (in_x, ~in_x))
-    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), _sigmas(rows), _LAMS)
+    return SpectralSolver(x, y, selection.one_group(len(x.rows), len(y.rows)), _sigmas(rows), CURVE_LAMS)
 
 
 @dataclass(frozen=True)
@@ -173,7 +166,7 @@ class _GridCurve:
     @cached_property
     def models(self) -> Models:
         (scores, noise), *densities = (self.solver.whole_scores(side) for side in (DIFFERENCE, DENSITY_X, DENSITY_Y))
-        share = _share_of_densities(*self.rows.sizes)
+        share = selection.share_of_densities(*self.rows.sizes)
         return Models(self.solver.sigmas, scores + share * sum(score for score, _ in densities), noise, 0.0)
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
@@ -188,10 +181,10 @@ class PairCurve:
         self.rows, self.d = rows, rows.numbers.shape[1]
         sigmas = _sigmas(rows)
         smoothings = _SMOOTHINGS if len(rows.levels) else (0,)
-        steps = [agreement.agreement_steps(rows.levels, smoothing, _RATIO) for smoothing in smoothings]
-        last = agreement.last_step(float(_LAMS[-1]), _RATIO)
-        polynomials = agreement.agreement_polynomials(rows.levels, steps, _RATIO, last)
-        lams, places = agreement.stepped_lams(_LAMS, polynomials)
+        steps = [agreement.agreement_steps(rows.levels, smoothing, CURVE_RATIO) for smoothing in smoothings]
+        last = agreement.last_step(float(CURVE_LAMS[-1]), CURVE_RATIO)
+        polynomials = agreement.agreement_polynomials(rows.levels, steps, CURVE_RATIO, last)
+        lams, places = agreement.stepped_lams(CURVE_LAMS, polynomials)
         self.table = radial.radial_table(self.d, lams)
         scored = _score_pairs(rows, sigmas, polynomials, places, self.table)
         best = int(np.argmin([models.least for models in scored]))
@@ -228,7 +221,7 @@ class PairCurve:
 
     def _averaged_kernel(self, used: npt.NDArray[np.intp]) -> mixed_kernel.MixedRadial:
         """The kernel of the models of some sigmas, widest first, times the scale of the narrowest of all."""
-        weights, sigmas = self.models.weights, self.models.sigmas
+        weights, sigmas, log_scale = self.models.weights, self.models.sigmas, self._log_scale
         is_many = mixed_kernel.has_few_classes(self.polynomial) and self.polynomial.classes.count > _MANY_CLASSES
         step = _TABLE_STEP * float(sigmas[used[-1]]) * (4.0 if is_many else 1.0) if self.d else 1.0
         nodes: FloatArray = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3.0)
@@ -237,7 +230,7 @@ class PairCurve:
             sigma = float(sigmas[level])
             kernels = np.tensordot(weights[level], self.table.plain[self.places], 1)  # (T, R)
             with np.errstate(under="ignore"):
-                factor = np.exp(self._log_scale - radial.log_scale(sigma, self.d))
+                factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
             total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
         seen = np.flatnonzero(np.abs(total).max(axis=0) > _NOTHING * np.abs(total).max())
         total = total[:, : int(seen[-1]) + 3] if len(seen) else total[:, :4]
@@ -259,10 +252,10 @@ def _score_pairs(
 ) -> list[Models]:
     """E17a's score of every model for each smoothing of categories, from pairs within blocks."""
     d, blocks = rows.numbers.shape[1], rows.blocks()
-    per_row, share = sum(1.0 / size for size in rows.sizes), _share_of_densities(*rows.sizes)
+    per_row, share = sum(1.0 / size for size in rows.sizes), selection.share_of_densities(*rows.sizes)
     runs = kernel.sigma_runs(sigmas)
     radius = kernel.radius(rows.numbers - rows.numbers.mean(axis=0))
-    of_f, of_densities, noise = np.zeros((3, len(polynomials), len(sigmas), len(_LAMS)))  # without their scale
+    of_f, of_densities, noise = np.zeros((3, len(polynomials), len(sigmas), len(CURVE_LAMS)))  # without their scale
     norms = np.zeros((len(polynomials), len(sigmas)))
     for levels in runs:
         bins = radial.make_bins(sigmas[levels], radius, table.reach)

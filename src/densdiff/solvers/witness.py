@@ -17,6 +17,7 @@ import numpy.typing as npt
 from densdiff.core import gaussian_witness
 from densdiff.core.column_witness import ColumnWitness, LevelWitness, NumberWitness, normal_scores
 from densdiff.core.scaling import FloatArray
+from densdiff.core.separation import share_called_x
 from densdiff.solvers.curve import PairCurve
 from densdiff.solvers.drawn_rows import Rows
 
@@ -91,9 +92,9 @@ def judge(table: Table) -> Judged:
     inner: list[dict[str, list[float]]] = [{} for _ in range(table.n_folds)]
     # of two folds, none is left to learn from
     for k, j in combinations(range(table.n_folds), 2) if table.n_folds > 2 else ():
-        next_fold = j == (k + 1) % table.n_folds or k == (j + 1) % table.n_folds
+        are_neighbours = j - k in (1, table.n_folds - 1)
         rows = np.flatnonzero((table.folds == k) | (table.folds == j))
-        for name, values in _witnesses(table, (k, j), rows, joint=next_fold).items():
+        for name, values in _witnesses(table, (k, j), rows, joint=are_neighbours).items():
             for outer, validated in ((k, j), (j, k)):
                 chosen = table.folds[rows] == validated
                 inner[outer].setdefault(name, []).append(separated(values[chosen], table, rows[chosen]))
@@ -129,12 +130,8 @@ def judge_by(says: Callable[[BoolArray, IntArray], FloatArray], table: Table) ->
 
 def separated(values: FloatArray, table: Table, rows: IntArray) -> float:
     """Share of X's rows that a witness calls X less that of Y's; 0 counts half."""
-    says_x = 0.5 * (np.sign(values) + 1.0)
-    shares = []
-    for chosen in (table.in_x[rows], ~table.in_x[rows]):
-        omega = table.omega[rows][chosen]
-        shares.append(float(omega @ says_x[chosen] / omega.sum()) if omega.size else 0.5)
-    return shares[0] - shares[1]
+    in_x, omega = table.in_x[rows], table.omega[rows]
+    return share_called_x(values[in_x], omega[in_x]) - share_called_x(values[~in_x], omega[~in_x])
 
 
 def _within_fold(values: FloatArray) -> FloatArray:
@@ -160,7 +157,8 @@ def _witnesses(
         found[SUM] = total
         is_training = ~np.isin(table.folds, held)
         if min(np.bincount(table.in_x[is_training], minlength=2)) >= _FEWEST:
-            found |= _normal_witnesses(table, is_training, rows)
+            if only in (None, LINEAR, QUADRATIC, PAIR):
+                found |= _normal_witnesses(table, is_training, rows)
             found |= {ALL: _joint_witness(table, is_training, rows)} if joint else {}
     return found
 
