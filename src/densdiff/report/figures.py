@@ -23,6 +23,7 @@ from densdiff.report.svg import (
     text_element,
     tick_labels,
     ticks,
+    written,
 )
 from densdiff.results import EFFECTS as ENDS
 from densdiff.results import Curve, Map, Mixture, Shares
@@ -197,13 +198,15 @@ def _shades(panel: Panel, values: FloatArray) -> list[Svg]:
     rows, columns = values.shape
     x = np.linspace(panel.left, panel.right, columns + 1)
     y = np.linspace(panel.bottom, panel.top, rows + 1)
+    across, down = ([written(float(at)) for at in axis] for axis in (x, y))
     shade = np.rint(_SHADES * values / (np.abs(values).max() or 1.0)).astype(np.intp)
     paths: dict[int, list[str]] = {}
     for i in range(rows):
         breaks = np.flatnonzero(np.diff(shade[i])) + 1
         starts, stops = [0, *breaks.tolist()], [*breaks.tolist(), columns]
         for start, stop in zip(starts, stops, strict=True):
-            piece = f"M{x[start]:.1f} {y[i]:.1f}H{x[stop]:.1f}V{y[i + 1]:.1f}H{x[start]:.1f}Z"
+            left, right = across[start], across[stop]
+            piece = f"M{left} {down[i]}H{right}V{down[i + 1]}H{left}Z"
             paths.setdefault(int(shade[i, start]), []).append(piece)
     back = element("rect", x=x[0], y=y[-1], width=x[-1] - x[0], height=y[0] - y[-1], class_="ground")
     return [back] + [

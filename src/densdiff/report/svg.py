@@ -42,10 +42,10 @@ def cut(text: str, most: int) -> str:
 
 def element(tag: str, *inside: Svg, **attributes: object) -> Svg:
     """Markup of an element: ``class_`` is the attribute class, and an underscore a hyphen; numbers get one decimal."""
-    written = "".join(
-        f' {name.rstrip("_").replace("_", "-")}="{escape(_value(value))}"' for name, value in attributes.items()
+    markup = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escape(written(value))}"' for name, value in attributes.items()
     )
-    return Svg(f"<{tag}{written}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{written}/>")
+    return Svg(f"<{tag}{markup}>{''.join(inside)}</{tag}>" if inside else f"<{tag}{markup}/>")
 
 
 def text_element(tag: str, text: object, **attributes: object) -> Svg:
@@ -55,11 +55,12 @@ def text_element(tag: str, text: object, **attributes: object) -> Svg:
 
 def picture(title: str, width: float, height: float, *inside: Svg, kind: str = "") -> Svg:
     """The whole picture with a name for those who cannot see it."""
-    box = f"0 0 {_value(width)} {_value(height)}"
+    box = f"0 0 {written(width)} {written(height)}"
     return element("svg", text_element("title", title), *inside, viewBox=box, role="img", class_=kind)
 
 
-def _value(value: object) -> str:
+def written(value: object) -> str:
+    """A value as an attribute or a path has it: numbers with one decimal, none if it is 0."""
     if not isinstance(value, float):
         return plain(value)
     text = f"{value:.1f}".removesuffix(".0")
@@ -73,7 +74,7 @@ def path_through(x: FloatArray, y: FloatArray) -> str:
         if not (math.isfinite(across) and math.isfinite(down)):
             pen = "M"
             continue
-        steps.append(f"{pen}{_value(across)} {_value(down)}")
+        steps.append(f"{pen}{written(across)} {written(down)}")
         pen = "L"
     return "".join(steps)
 
@@ -135,19 +136,19 @@ class Panel:
     def level(self, y: float, kind: str) -> Svg:
         """A line from edge to edge."""
         at = float(self.down(y))
-        return element("path", d=f"M{_value(self.left)} {_value(at)}H{_value(self.right)}", class_=kind)
+        return element("path", d=f"M{written(self.left)} {written(at)}H{written(self.right)}", class_=kind)
 
     def upright(self, x: float, kind: str) -> Svg:
         at = float(self.across(x))
-        return element("path", d=f"M{_value(at)} {_value(self.top)}V{_value(self.bottom)}", class_=kind)
+        return element("path", d=f"M{written(at)} {written(self.top)}V{written(self.bottom)}", class_=kind)
 
     def below(self, values: list[float], labels: list[str]) -> Svg:
         """The horizontal axis."""
         elements = [
-            element("path", d=f"M{_value(self.left)} {_value(self.bottom)}H{_value(self.right)}", class_="axis")
+            element("path", d=f"M{written(self.left)} {written(self.bottom)}H{written(self.right)}", class_="axis")
         ]
         for at, label in zip(self.across(np.array(values)).tolist(), labels, strict=True):
-            elements.append(element("path", d=f"M{_value(at)} {_value(self.bottom)}v4", class_="axis"))
+            elements.append(element("path", d=f"M{written(at)} {written(self.bottom)}v4", class_="axis"))
             elements.append(text_element("text", label, x=at, y=self.bottom + 16.0, class_=self._aligned(at, label)))
         return Svg("".join(elements))
 
