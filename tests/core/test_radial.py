@@ -162,3 +162,22 @@ def test_without_columns_the_kernels_are_the_numbers_of_the_filter():
             assert look_up(table, row, np.zeros(2))[kind] == pytest.approx(np.full(2, expected), rel=1e-15)
             assert binned[kind][row, 0] == pytest.approx(expected, rel=1e-15)
     assert radial.log_scale(2.0, 0) == 0.0
+
+
+def test_the_cubic_is_that_of_lagrange_through_four_entries_of_an_even_table():
+    random = np.random.default_rng(0)
+    table = np.append(random.normal(size=9), [0.0, 0.0])
+    r = np.concatenate([[0.0, 0.3, 1.0, 1.7, 7.2, 8.0, 8.6, 9.0, 40.0], random.uniform(0.0, 9.0, 50)])
+    inside = np.minimum(r, 9.0)
+    first = np.floor(inside).astype(int)
+    extended = np.append(table, 0.0)  # beyond the last entry all is 0
+    nodes = first[:, None] + np.arange(-1, 3)  # (k, 4)
+    shares = np.ones((len(r), 4))
+    for i, j in ((i, j) for i in range(4) for j in range(4) if i != j):
+        shares[:, i] *= (inside - nodes[:, j]) / (i - j)
+    expected = (shares * extended[np.abs(nodes)]).sum(axis=1)
+    (found,) = radial.interpolate(radial.Radial(0.1, (table,)), 0.1 * r)
+    np.testing.assert_allclose(found, expected, atol=1e-13)
+    assert found[-51] == 0.0
+    behind = radial.cubic_places(0.1, len(table), 0.1 * r).moved(np.full(len(r), 5, dtype=np.intp))
+    np.testing.assert_array_equal(radial.cubic_at(np.concatenate([np.ones(5), table, np.ones(2)]), behind), found)

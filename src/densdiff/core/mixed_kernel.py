@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.agreement import AgreementPolynomial, IntArray
-from densdiff.core.radial import RadialTable, cubic_weights, weighted_neighbours
+from densdiff.core.radial import RadialTable, cubic_at, cubic_places
 from densdiff.core.scaling import FloatArray
 
 MOST_CLASSES = 128  # of agreement, with a table of 0.3 megabytes for each; beyond that one for each step
@@ -38,16 +38,15 @@ class MixedRadial:
     def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
         """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, J) and (l, J)."""
         size = self.values[0].shape[1]
-        neighbours, weights = cubic_weights(self.step, size, r)
+        places = cubic_places(self.step, size, r)
         if has_few_classes(self.polynomial):
-            offset = self.polynomial.classes.of_pairs(codes_a, codes_b).astype(np.intp) * size
-            neighbours = tuple(i + offset for i in neighbours)
-            return [weighted_neighbours(kernel.ravel(), neighbours, weights) for kernel in self.values]
+            places = places.moved(self.polynomial.classes.of_pairs(codes_a, codes_b).astype(np.intp) * size)
+            return [cubic_at(kernel.ravel(), places) for kernel in self.values]
         e = self.polynomial.of_pairs(codes_a, codes_b)  # (T, k, l)
         results = [np.zeros(r.shape) for _ in self.values]
         for result, kernel in zip(results, self.values, strict=True):
             for e_t, kernel_t in zip(e, kernel, strict=True):
-                result += e_t * weighted_neighbours(kernel_t, neighbours, weights)
+                result += e_t * cubic_at(kernel_t, places)
         return results
 
 

@@ -186,35 +186,48 @@ def statistic_kernel(table: RadialTable, row: int) -> Radial:
 
 def interpolate(kernels: Radial, r: FloatArray) -> list[FloatArray]:
     """The kernels at distances r (in sigmas) by a cubic through four neighbours; shape of r each."""
-    neighbours, weights = cubic_weights(kernels.step, len(kernels.values[0]), r)
-    return [weighted_neighbours(kernel, neighbours, weights) for kernel in kernels.values]
+    places = cubic_places(kernels.step, len(kernels.values[0]), r)
+    return [cubic_at(kernel, places) for kernel in kernels.values]
 
 
-def cubic_weights(
-    step: float, size: int, r: FloatArray
-) -> tuple[tuple[npt.NDArray[np.intp], ...], tuple[FloatArray, ...]]:
-    """Indices and weights of the four entries, in a table of so many, that a cubic at distances r goes through."""
-    last = size - 2
-    position = np.minimum(r / step, last)
-    cell = position.astype(np.intp)
-    t = position - cell
-    weights = (
-        -t * (t - 1.0) * (t - 2.0) / 6.0,
-        (t + 1.0) * (t - 1.0) * (t - 2.0) / 2.0,
-        -(t + 1.0) * t * (t - 2.0) / 2.0,
-        (t + 1.0) * t * (t - 1.0) / 6.0,
-    )
-    return (np.abs(cell - 1), cell, cell + 1, np.minimum(cell + 2, last + 1)), weights
+class CubicPlaces(NamedTuple):
+    """Where in a table a cubic through four neighbours is taken: between an entry and the next one."""
+
+    entry: npt.NDArray[np.intp]
+    before: npt.NDArray[np.intp]  # the entry before, by evenness that of 1 before that of 0
+    t: FloatArray  # from 0 to 1
+
+    def moved(self, offset: npt.NDArray[np.intp]) -> "CubicPlaces":
+        """The same places in tables that begin at an offset."""
+        return CubicPlaces(self.entry + offset, self.before + offset, self.t)
 
 
-def weighted_neighbours(
-    table: FloatArray, neighbours: tuple[npt.NDArray[np.intp], ...], weights: tuple[FloatArray, ...]
-) -> FloatArray:
-    """The sum of weights times entries of a table."""
-    value = weights[0] * table[neighbours[0]]
-    for w, i in zip(weights[1:], neighbours[1:], strict=True):
-        value += w * table[i]
-    return np.asarray(value)
+def cubic_places(step: float, size: int, r: FloatArray) -> CubicPlaces:
+    """Places of distances r in a table of so many entries; all that is out of reach at the last but one, a zero."""
+    t = r / step
+    np.minimum(t, size - 2, out=t)
+    entry = t.astype(np.intp)
+    t -= entry
+    return CubicPlaces(entry, np.abs(entry - 1), t)
+
+
+def cubic_at(table: FloatArray, places: CubicPlaces) -> FloatArray:
+    """The cubic through four neighbours, in Newton's form and in place: passes over memory are what it costs."""
+    entry, before, t = places
+    value, first = table[2:].take(entry, mode="clip"), table[1:].take(entry)
+    second, origin = table.take(before), table.take(entry)
+    value -= second
+    first -= origin
+    second -= origin
+    second += first
+    value -= 3.0 * first  # now the third difference, first and second are those of their names
+    value *= (t + 1.0) / 3.0
+    value += second
+    value *= 0.5 * (t - 1.0)
+    value += first
+    value *= t
+    value += origin
+    return value
 
 
 @dataclass(frozen=True)

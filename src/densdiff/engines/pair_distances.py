@@ -17,6 +17,7 @@ from densdiff.threads import cores, map_in_order
 
 _PARALLEL_PAIRS = 1 << 22
 _TILE = 1 << 16  # distances at a time: half a megabyte
+_INTERPOLATED = 1 << 13  # of them at a time: a dozen arrays of theirs stay in the nearest cache
 _PARALLEL_ROWS = 2000
 
 
@@ -166,4 +167,17 @@ def kernel_block(
     d = rows.shape[1] - kernels.n_codes
     distances = np.sqrt(squared_distances(points[:, :d], rows[:, :d], direct))
     distances /= sigma
-    return kernels.at(distances, points[:, d:], rows[:, d:])
+    codes_a, codes_b = _smallest_integers(points[:, d:], rows[:, d:])
+    blocks = [np.empty(distances.shape) for _ in kernels.values]
+    step = max(1, _INTERPOLATED // len(rows))
+    for start in range(0, len(points), step):
+        part = slice(start, start + step)
+        for block, values in zip(blocks, kernels.at(distances[part], codes_a[part], codes_b), strict=True):
+            block[part] = values
+    return blocks
+
+
+def _smallest_integers(*codes: FloatArray) -> list[npt.NDArray[np.signedinteger]]:
+    """Codes, -1 among them where a level is unknown, as the smallest integers, which compare fastest."""
+    kind = np.min_scalar_type(-1 - int(max(each.max(initial=0.0) for each in codes)))
+    return [np.asfortranarray(each.astype(kind)) for each in codes]

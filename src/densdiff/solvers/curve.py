@@ -228,7 +228,8 @@ class PairCurve:
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
         for level in used:
             sigma = float(sigmas[level])
-            kernels = np.tensordot(weights[level], self.table.plain[self.places], 1)  # (T, R)
+            lams = np.flatnonzero(weights[level])
+            kernels = np.tensordot(weights[level, lams], self.table.plain[self.places[lams]], 1)  # (T, R)
             with np.errstate(under="ignore"):
                 factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
             total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
