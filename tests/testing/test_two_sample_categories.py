@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 import densdiff as dd
+from densdiff.core.kernel import Categories, radius
+from densdiff.solvers.centers import CenterKernel
 from tests.categories import (
     SIGMA,
     Twin,
@@ -119,3 +121,12 @@ def test_blocks_keep_a_difference_between_groups_out():
     assert asked(X, Y, blocks=sites).pvalue > 0.05
     with pytest.raises(dd.InputError, match="null='asymptotic' is not available for blocks"):
         asked(X, Y, blocks=sites, null="asymptotic")
+
+
+def test_features_of_levels_that_are_apart_come_from_one_set_of_distances():
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.normal(size=(12, 2)), random.integers(0, 3, size=(12, 2))])
+    categories = Categories(np.array([3, 3]), apart=np.array([0.7, 2.5]))
+    kernel = CenterKernel(rows[:5], radius(rows), 0.5, categories)
+    for sigma, psi in zip((2.0, 1.0, 0.7), kernel.ladder(np.array([2.0, 1.0, 0.7]), rows), strict=True):
+        np.testing.assert_allclose(psi, kernel.plain_features(sigma, rows), rtol=1e-12)

@@ -159,6 +159,11 @@ class Categories:
         """The product of the kernels between two sets of codes, (k, l)."""
         return _unequal_product(a, b, self.ratios(sigma))
 
+    def add_apart(self, squared: FloatArray, a: FloatArray, b: FloatArray) -> None:
+        """Add to squared distances (k, l), in place, ``apart`` for each unequal level of two sets of codes."""
+        for codes_a, codes_b, apart in zip(a.T, b.T, self.apart if self.apart is not None else (), strict=True):
+            squared += np.not_equal.outer(codes_a, codes_b) * apart
+
     def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
         """The factor of G for each sigma: sums over levels of a product of kernels over that of `log_scale`, (b, b)."""
         last, factor = np.empty(0), np.empty((0, 0))

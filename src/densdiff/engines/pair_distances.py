@@ -4,7 +4,7 @@ Never an N x N array. Tiles of one group of rows belong to one task; tasks run o
 the answer does not depend on how many there are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,13 +160,33 @@ def kernel_matrix(
     return matrix
 
 
+def kernel_matrices(
+    points: FloatArray, rows: FloatArray, kernels: Sequence[tuple[PairKernel, float]], *, direct: bool
+) -> Iterator[FloatArray]:
+    """Single kernels, each at its sigma, between points and rows, (k, N) each, from distances that are made once."""
+    distances = _distances(points, rows, kernels[0][0].n_codes, direct)
+    for kernel, sigma in kernels:
+        yield _kernels_at(distances / sigma, points, rows, kernel)[0]
+
+
 def kernel_block(
     points: FloatArray, rows: FloatArray, kernels: PairKernel, sigma: float, *, direct: bool
 ) -> list[FloatArray]:
     """Each kernel between points and rows, numbers first and codes last, (k, N), at sigma but without its scale."""
-    d = rows.shape[1] - kernels.n_codes
-    distances = np.sqrt(squared_distances(points[:, :d], rows[:, :d], direct))
+    distances = _distances(points, rows, kernels.n_codes, direct)
     distances /= sigma
+    return _kernels_at(distances, points, rows, kernels)
+
+
+def _distances(points: FloatArray, rows: FloatArray, n_codes: int, direct: bool) -> FloatArray:
+    d = rows.shape[1] - n_codes
+    squared = squared_distances(points[:, :d], rows[:, :d], direct)
+    return np.asarray(np.sqrt(squared, out=squared))
+
+
+def _kernels_at(distances: FloatArray, points: FloatArray, rows: FloatArray, kernels: PairKernel) -> list[FloatArray]:
+    """Each kernel at distances (k, N) in sigmas."""
+    d = rows.shape[1] - kernels.n_codes
     codes_a, codes_b = _smallest_integers(points[:, d:], rows[:, d:])
     blocks = [np.empty(distances.shape) for _ in kernels.values]
     step = max(1, _INTERPOLATED // len(rows))

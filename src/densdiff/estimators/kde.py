@@ -3,6 +3,7 @@
 The choice of a width by likelihood is here too, for those who need a density alone.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -189,6 +190,10 @@ class GaussianOverlap:
     def kernel(self, model: Model, a: FloatArray, b: FloatArray) -> FloatArray:
         """The integral for each two of two sets of rows, (k, l), times the scale; only sigma of the model is used."""
         return kernel.gaussian(a, b, float(np.sqrt(2.0)) * model.sigma)
+
+    def kernels(self, models: Sequence[Model], a: FloatArray, b: FloatArray) -> Iterator[FloatArray]:
+        """The integrals of several models, (k, l) each."""
+        return (self.kernel(model, a, b) for model in models)
 
     def __init__(self, d: int) -> None:
         self.d = d

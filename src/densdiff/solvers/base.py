@@ -3,7 +3,7 @@
 How a solver for two samples is built and a model chosen is in `fit` and `search`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -21,7 +21,7 @@ from densdiff.core.kernel import needs_direct_differences, radius
 from densdiff.core.mixed_kernel import has_few_classes, mixed_statistic_kernel
 from densdiff.core.ridge import Forms
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.pair_distances import kernel_matrix
+from densdiff.engines.pair_distances import kernel_matrices, kernel_matrix
 
 FILTER_LAMS = np.logspace(-1, -4, 10)  # the lam of E11 that spectral and pairs search
 # A curve is best when a little too smooth, its distance when a little too rough: measured in benchmarks/accuracy.py,
@@ -116,6 +116,12 @@ class FilterKernel:
         """2F - F^2 between two sets of rows, times the scale, (k, l)."""
         direct = needs_direct_differences(radius(a[:, : self.d], b[:, : self.d]), model.sigma, self.d)
         return kernel_matrix(a, b, self._statistic_kernel(model), model.sigma, direct=direct)
+
+    def kernels(self, models: Sequence[Model], a: FloatArray, b: FloatArray) -> Iterator[FloatArray]:
+        """2F - F^2 of several models between two sets of rows, (k, l) each, from distances that are made once."""
+        narrowest = min(model.sigma for model in models)
+        direct = needs_direct_differences(radius(a[:, : self.d], b[:, : self.d]), narrowest, self.d)
+        return kernel_matrices(a, b, [(self._statistic_kernel(m), m.sigma) for m in models], direct=direct)
 
     def _statistic_kernel(self, model: Model) -> radial.PairKernel:
         """2F - F^2 of one model; the last one with categories is cached."""

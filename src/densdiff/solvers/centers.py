@@ -37,9 +37,14 @@ class CenterKernel:
 
     def ladder(self, sigmas: FloatArray, rows: FloatArray) -> Iterator[FloatArray]:
         """psi of all rows for each sigma, (N, b); a yield may overwrite the one before."""
-        if self.categories is not None:
+        if self.categories is None:
+            return kernel.features(kernel.squared_distances(rows, self.centers, self.direct), sigmas)
+        if self.categories.apart is None:
             return (self.plain_features(float(sigma), rows) for sigma in sigmas)
-        return kernel.features(kernel.squared_distances(rows, self.centers, self.direct), sigmas)
+        numbers, codes = self.categories.split(rows)
+        squared = kernel.squared_distances(numbers, self._numbers, self.direct)
+        self.categories.add_apart(squared, codes, self._codes)
+        return kernel.features(squared, sigmas)
 
     def grams(self, sigmas: FloatArray) -> Iterator[FloatArray]:
         """G (E2) for each sigma, (b, b)."""

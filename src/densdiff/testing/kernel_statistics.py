@@ -3,7 +3,7 @@
 From the kernel between all rows, from features at centers, or from mean features where rows are not in memory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,10 +25,13 @@ _ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 
 
 
 class PairKernel(Protocol):
-    """A kernel between rows: `FilterKernel`, `CenterKernel`, or the Gaussian of a kernel density estimate."""
+    """A kernel between rows: `FilterKernel`, or the Gaussian of a kernel density estimate."""
 
     def kernel(self, model: base.Model, a: FloatArray, b: FloatArray) -> FloatArray:
         """The kernel between rows a and b, (k, l), times exp(log_scale)."""
+
+    def kernels(self, models: Sequence[base.Model], a: FloatArray, b: FloatArray) -> Iterator[FloatArray]:
+        """The kernels of several models between rows a and b, (k, l) each, times exp(log_scale)."""
 
     def log_scale(self, sigma: float) -> float:
         """Logarithm of the factor that values carry."""
@@ -44,7 +47,7 @@ class _KernelScales:
     """Values of a model carry the scale that the kernel has at its sigma."""
 
     models: list[Model]
-    kernel: PairKernel
+    kernel: PairKernel | CenterKernel
 
     @property
     def log_scales(self) -> FloatArray:
@@ -64,16 +67,15 @@ class KernelStatistics(_KernelScales, BaseStatistics):
     def table(self, labels: BoolArray) -> FloatArray:
         """Statistics of all models, (k, M), for labels (k, N)."""
         w, factor = _centered(labels)
-        values = np.zeros((len(labels), len(self.models)))
+        values, models = np.zeros((len(labels), len(self.models))), [base.Model(*model) for model in self.models]
         step = max(1, _TILE // len(self.rows))
         for start in range(0, len(self.rows), step):  # a kernel is symmetric: the part before the diagonal is not made
             block, part, after = self.rows[start : start + step], w[start : start + step], w[start + step :]
-            for k, model in enumerate(self.models):
-                kernel = self.kernel.kernel(base.Model(*model), block, self.rows[start:])
+            for k, kernel in enumerate(self.kernel.kernels(models, block, self.rows[start:])):
                 products = kernel[:, : len(part)] @ part + 2.0 * (kernel[:, len(part) :] @ after)
                 values[:, k] += np.einsum("nb,nb->b", part, products)
-        for k, model in enumerate(self.models):
-            peak = float(self.kernel.kernel(base.Model(*model), self.rows[:1], self.rows[:1])[0, 0])
+        for k, model in enumerate(models):
+            peak = float(self.kernel.kernel(model, self.rows[:1], self.rows[:1])[0, 0])
             values[np.abs(values[:, k]) <= _ROUNDING * factor * peak, k] = 0.0
         return values
 
@@ -112,12 +114,16 @@ class CenterStatistics(_KernelScales, BaseStatistics):
         """Statistics of all models, (k, M), for labels (k, N)."""
         w, factor = _centered(labels)
         values = np.empty((len(labels), len(self.models)))
+        sigmas = sorted({sigma for sigma, _ in self.models}, reverse=True)
+        sums = np.zeros((len(sigmas), len(self.kernel.centers), len(labels)))  # of psi, before its root comes in
         step = max(1, _TILE // len(self.kernel.centers))
+        for start in range(0, len(self.rows), step):
+            part = slice(start, start + step)
+            for total, psi in zip(sums, self.kernel.ladder(np.array(sigmas), self.rows[part]), strict=True):
+                total += psi.T @ w[part]
         for k, (sigma, lam) in enumerate(self.models):
-            total = np.zeros((len(self.kernel.centers), len(labels)))
-            for start in range(0, len(self.rows), step):
-                total += self.kernel.features(sigma, lam, self.rows[start : start + step]).T @ w[start : start + step]
-            values[:, k] = _rounded(np.square(total).sum(axis=0), self.kernel, (sigma, lam), factor)
+            means = self.kernel.root(sigma, lam).T @ sums[sigmas.index(sigma)]
+            values[:, k] = _rounded(np.square(means).sum(axis=0), self.kernel, (sigma, lam), factor)
         return values
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
