@@ -23,7 +23,9 @@ _ROWS = 3000  # pooled rows that are looked at
 _LEVELS = 6  # the most frequent ones; the others are one
 _WEIGHTS = np.array([1.0, 1.0 / 2.0, 1.0 / 3.0])  # of the polynomials: a changed trend is likelier than a changed wave
 _WIDE = 40  # columns beyond which pairs have one feature of each column
-_AT_ONCE = 1 << 24  # products of features held at a time
+_MOST_PAIRS = 5000  # of more than `_WIDE` columns that are looked at one by one; the others count in the sum alone
+_AT_ONCE = 1 << 22  # products of features held at a time
+_TILE = 500  # rows of the kernel of all pairs at a time
 
 
 class LowOrderStatistics:
@@ -36,28 +38,46 @@ class LowOrderStatistics:
             (_level_features(column) if k else _number_features(column))[self.chosen].astype(np.float32)
             for column, k in zip(rows.T, counts, strict=True)
         ]
+        self.narrow = [each[:, :1] if len(self.features) > _WIDE else each for each in self.features]
         self.pairs = list(combinations(range(len(self.features)), 2))
+        self.has_all_pairs = len(self.pairs) <= _MOST_PAIRS
+        if not self.has_all_pairs:
+            self.pairs = _most_correlated(np.hstack(self.narrow), _MOST_PAIRS)
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """Squared lengths of the differences of mean features, (k, d + pairs), for labels (k, N) of all pooled rows."""
+        """Squared lengths of the differences of mean features, (k, d + pairs), for labels (k, N) of all pooled rows.
+
+        Where not all pairs are looked at, the sum over all of them comes last.
+        """
         is_x = labels[:, self.chosen].astype(np.float32)
         n = np.maximum(is_x.sum(axis=1, keepdims=True), 1.0)
         w = is_x / n - (1.0 - is_x) / np.maximum(is_x.shape[1] - n, 1.0)
-        lengths = [np.square(w @ features).sum(axis=1) for features in self.features]
-        narrow = [features[:, :1] if len(self.features) > _WIDE else features for features in self.features]
-        step = max(1, _AT_ONCE // (len(self.chosen) * max(features.shape[1] for features in narrow) ** 2))
+        step = max(1, _AT_ONCE // (len(self.chosen) * max(features.shape[1] for features in self.narrow) ** 2))
+        lengths = [_squared_lengths(w, self.features)]
         for first in range(0, len(self.pairs), step):
-            products = [_products(narrow[i], narrow[j]) for i, j in self.pairs[first : first + step]]
-            squares = np.square(w @ np.hstack(products))
-            edges = np.cumsum([0] + [product.shape[1] for product in products[:-1]])
-            lengths += list(np.add.reduceat(squares, edges, axis=1).T)
-        return np.column_stack(lengths).astype(np.float64)
+            some_pairs = self.pairs[first : first + step]
+            lengths.append(_squared_lengths(w, [_products(self.narrow[i], self.narrow[j]) for i, j in some_pairs]))
+        return np.column_stack(lengths if self.has_all_pairs else [*lengths, self._sum_over_pairs(w)])
+
+    def _sum_over_pairs(self, w: npt.NDArray[np.float32]) -> FloatArray:
+        """The sum over all pairs of single features, (k,): w'Kw, K of rows f and g the sum of f_i f_j g_i g_j, i < j.
+
+        That is half of (sum f_i g_i)^2 - sum (f_i g_i)^2: as dear as pairs of rows, not of columns.
+        """
+        f, total = np.hstack(self.narrow), np.zeros(len(w))
+        for start in range(0, len(f), _TILE):  # symmetric: the part before the diagonal is not made
+            part, squares = f[start : start + _TILE], np.square(f[start:])
+            kernel = np.square(part @ f[start:].T)
+            kernel -= squares[: len(part)] @ squares.T
+            kernel[:, : len(part)] *= 0.5  # pairs of rows after the tile stand for both orders, and K is half of this
+            total += np.einsum("kb,kb->k", w[:, start : start + _TILE] @ kernel, w[:, start:], dtype=np.float64)
+        return total
 
     def combined(self, table: FloatArray) -> FloatArray:
         """Sums and largest standardized values over columns and over pairs, (k, 4), of a table of all relabellings."""
-        d = len(self.features)
-        parts = table[:, :d], table[:, d:]
-        return np.column_stack([combine(part) for part in parts for combine in (_sum, _largest)])
+        columns, pairs, total = np.split(table, np.cumsum([len(self.features), len(self.pairs)]), axis=1)
+        of_pairs = (pairs if self.has_all_pairs else total).sum(axis=1)
+        return np.column_stack([columns.sum(axis=1), _largest(columns), of_pairs, _largest(pairs)])
 
 
 class StatisticsWithLowOrder(BaseStatistics):
@@ -95,9 +115,22 @@ def _products(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDA
     return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
 
 
-def _sum(part: FloatArray) -> FloatArray:
-    """Sum over the columns of a table, (k,)."""
-    return np.asarray(part.sum(axis=1))
+def _squared_lengths(w: npt.NDArray[np.float32], features: list[npt.NDArray[np.float32]]) -> FloatArray:
+    """Squared length of w times the features of each, (k, len(features))."""
+    squares = np.square(w @ np.hstack(features))
+    edges = np.cumsum([0] + [each.shape[1] for each in features[:-1]])
+    return np.add.reduceat(squares, edges, axis=1).astype(np.float64)
+
+
+def _most_correlated(features: npt.NDArray[np.float32], count: int) -> list[tuple[int, int]]:
+    """The pairs of features that are most correlated in the pooled rows, whatever their labels.
+
+    A dependence that one sample has and the other lacks leaves half of itself there.
+    """
+    first, second = np.triu_indices(features.shape[1], 1)
+    strength = np.abs(features.T @ features)[first, second]
+    chosen = np.sort(np.argpartition(-strength, count)[:count])
+    return list(zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
 
 
 def _largest(part: FloatArray) -> FloatArray:
@@ -110,7 +143,8 @@ def _largest(part: FloatArray) -> FloatArray:
 def _number_features(column: FloatArray) -> FloatArray:
     """The first three Legendre polynomials of the ranks, centered, of unit variance and weighted, (N, <= 3)."""
     u = 2.0 * (rankdata(column) - 0.5) / len(column) - 1.0
-    polynomials = _standardized(np.column_stack([u, 1.5 * u**2 - 0.5, 2.5 * u**3 - 1.5 * u]))
+    squared = np.square(u)
+    polynomials = _standardized(np.column_stack([u, 1.5 * squared - 0.5, (2.5 * squared - 1.5) * u]))
     return np.asarray(polynomials * _WEIGHTS[: polynomials.shape[1]])
 
 
