@@ -74,7 +74,7 @@ def pvalue_of(parts):
         pair = parts.data.pair
         if parts.clusters is not None:
             pair = question._tested_pair(parts.data, parts.rows, parts.clusters)
-        return pair_test(model, pair, question._RELABELLINGS, low_order=True).pvalue
+        return pair_test(model, pair, question._RELABELLINGS).pvalue
 
 
 def is_above(cell, parts, gate):

@@ -140,9 +140,9 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
     pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
-    joint, joint_notes = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS, "the joint test")
-    test = pair_test(LSDD(random_state=seed), joint, permutations, low_order=True)
-    notes = [*distance.warnings, *notes, *joint_notes]
+    joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    test = pair_test(LSDD(random_state=seed), tables.pair(), permutations)
+    notes = [*distance.warnings, *notes]
     if 1.0 / (permutations + 1) > alpha:
         messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; use more permutations", notes)
     distinct = _distinct_rows(tables, pair.copies)

@@ -251,10 +251,7 @@ def step_down(values: FloatArray) -> FloatArray:
     ``values`` is (k, d), the data first. Cube roots of quadratic statistics are nearly normal, so that standardized
     ones have tails alike and the largest of them is no one's own.
     """
-    roots = np.cbrt(values)
-    deviation = roots.std(axis=0)
-    flat = deviation <= 1e-12 * np.abs(roots).max(axis=0, initial=0.0)
-    scores = np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
+    scores = standardized_roots(values)
     order = np.argsort(-scores[0], kind="stable")
     adjusted, least = np.empty(len(order)), 0.0
     for k, j in enumerate(order):
@@ -262,6 +259,14 @@ def step_down(values: FloatArray) -> FloatArray:
         own = pvalue(float(scores[0, j]), highest[1:])
         adjusted[j] = least = max(least, own)
     return adjusted
+
+
+def standardized_roots(values: FloatArray) -> FloatArray:
+    """Cube roots of statistics (k, d), each in deviations from its mean over all relabellings; -inf if it is flat."""
+    roots = np.cbrt(values)
+    deviation = roots.std(axis=0)
+    flat = deviation <= 1e-12 * np.abs(roots).max(axis=0, initial=0.0)
+    return np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
 
 
 def holm(pvalues: FloatArray) -> FloatArray:
@@ -272,22 +277,21 @@ def holm(pvalues: FloatArray) -> FloatArray:
     return adjusted
 
 
-def largest_standardized(table: FloatArray, own: int | None = None) -> tuple[FloatArray, int]:
-    """The largest of several standardized statistics for each relabelling, and which it is for the first, the data.
+def largest_standardized(table: FloatArray) -> FloatArray:
+    """The largest of several standardized statistics for each relabelling, (k,), of a table (k, M), the data first.
 
-    ``table`` is (k, M). Means and deviations are those of all rows together, so the data are treated like every
-    relabelling and ranks stay exact. The answer is given on the scale of the data's own largest statistic among the
-    first ``own``, by default all: the data's value is that statistic.
+    Means and deviations are those of all rows together, so the data are treated like every relabelling and ranks stay
+    exact. The answer is on the scale of the data's own largest statistic.
     """
     if table.shape[1] == 1:
-        return table[:, 0], 0
+        return np.asarray(table[:, 0])
     mean, deviation = table.mean(axis=0), table.std(axis=0)
     usable = deviation > 1e-12 * np.abs(table).max(axis=0)
+    if not usable.any():
+        return np.asarray(table[:, 0])
     scores = np.where(usable, (table - mean) / np.where(usable, deviation, 1.0), -np.inf)
-    if not usable[:own].any():
-        return table[:, 0], 0
-    best = int(scores[0, :own].argmax())
-    return table[0, best] + deviation[best] * (scores.max(axis=1) - scores[0].max()), best
+    best = int(scores[0].argmax())
+    return np.asarray(table[0, best] + deviation[best] * (scores.max(axis=1) - scores[0].max()))
 
 
 def mixture_tail(value: float, weights: FloatArray) -> float:

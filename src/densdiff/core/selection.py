@@ -5,6 +5,7 @@ cost no further pass over the rows.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,16 @@ def first_of_equal(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:
     return np.sort(np.unique(rows, axis=0, return_index=True)[1])
 
 
+class Groups(Protocol):
+    """A group for each row of a sample."""
+
+    @property
+    def n_groups(self) -> int: ...
+
+    def part(self, start: int, count: int) -> IntArray:
+        """The groups of some consecutive rows, (count,)."""
+
+
 @dataclass(frozen=True)
 class GroupPattern:
     """A group for each of n rows, kept as the pattern that repeats: a number for each of many rows would be many."""
@@ -43,6 +54,10 @@ class GroupPattern:
 
     def __len__(self) -> int:
         return self.n
+
+    @property
+    def n_groups(self) -> int:
+        return int(self.pattern.max()) + 1
 
     def part(self, start: int, count: int) -> IntArray:
         """The groups of some consecutive rows, (count,)."""
@@ -55,10 +70,8 @@ class GroupPattern:
     def counts(self) -> IntArray:
         """Rows of each group, (groups,)."""
         whole, remainder = divmod(self.n, len(self.pattern))
-        groups = int(self.pattern.max()) + 1
-        return whole * np.bincount(self.pattern, minlength=groups) + np.bincount(
-            self.pattern[:remainder], minlength=groups
-        )
+        whole_runs = whole * np.bincount(self.pattern, minlength=self.n_groups)
+        return whole_runs + np.bincount(self.pattern[:remainder], minlength=self.n_groups)
 
 
 def assign_groups(seed: int, n: int, groups: int) -> GroupPattern:

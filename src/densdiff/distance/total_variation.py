@@ -174,7 +174,7 @@ def pair_variation(
         tested = pair if is_whole else _tested_pair(data, rows, clusters)
         with messages.collect_warnings():
             relabellings = max(_RELABELLINGS, int(np.ceil(4.0 / (1.0 - level))))  # p can be half of what is needed
-            pvalue = pair_test(LSDD(random_state=seed), tested, relabellings, low_order=True).pvalue
+            pvalue = pair_test(LSDD(random_state=seed), tested, relabellings).pvalue
     found = separated(judged.values, table.omega, table.in_x, level, clusters)
     result = _result(data, rows, table, judged, found, pvalue, level, notes, model)
     return PairVariation(result, table, clusters)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from densdiff.core.kernel import Categories, squared_distances
 from densdiff.core.kernel import features as feature_ladder
 from densdiff.core.scaling import FloatArray
-from densdiff.core.selection import GroupPattern
+from densdiff.core.selection import Groups
 from densdiff.core.weights import compact_weights, weights_at
 from densdiff.sources.sample import Sample, totals
 
@@ -46,7 +46,8 @@ def _fused() -> ModuleType | None:
 class CenterFeatures:
     """The features psi at some centers, for each of several sigmas.
 
-    Categories are the last columns of rows and centers; their factor must be the same for every sigma.
+    Categories are the last columns of rows and centers. Levels are as far apart as they say, or their factor is the
+    same for every sigma.
     """
 
     centers: FloatArray  # (b, d)
@@ -101,9 +102,13 @@ def numpy_group_sums(
         stop = start + len(chosen)
         block_weights = weights[chosen]
         squared = squared_distances(rows[chosen], centers, features.direct)  # (k, b)
+        if categories is not None and categories.apart is not None:
+            categories.add_apart(squared, row_codes[chosen], center_codes)
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
-        factor = None if categories is None else categories.factor(widest, row_codes[chosen], center_codes)
+        factor = None
+        if categories is not None and categories.apart is None:
+            factor = categories.factor(widest, row_codes[chosen], center_codes)
         for level, plain in enumerate(feature_ladder(squared, sigmas)):
             psi = plain if factor is None else plain * factor
             for g, low, high in cuts:
@@ -116,7 +121,7 @@ class GroupSums:
     """The task of `sample_sums` on a block of rows."""
 
     omega: FloatArray | float
-    groups: GroupPattern
+    groups: Groups
     n_groups: int
     features: CenterFeatures
     fused: bool  # decided by the size of all samples
@@ -130,12 +135,10 @@ class GroupSums:
         return np.pad(sums, ((0, 0), (0, lacking), (0, 0))) if lacking else sums
 
 
-def sample_sums(
-    samples: Sequence[tuple[Sample, FloatArray, GroupPattern]], features: CenterFeatures
-) -> list[FloatArray]:
+def sample_sums(samples: Sequence[tuple[Sample, FloatArray, Groups]], features: CenterFeatures) -> list[FloatArray]:
     """`group_sums` of the rows, weights and groups of each sample, (S, groups, b)."""
 
-    group_counts = [int(groups.pattern.max()) + 1 for *_, groups in samples]
+    group_counts = [groups.n_groups for *_, groups in samples]
     all_rows = [rows for rows, *_ in samples]
     fused = fused_pays(sum(map(len, all_rows)), sum(group_counts), len(features.centers), len(features.sigmas))
     tasks = [
@@ -143,38 +146,6 @@ def sample_sums(
         for (rows, omega, groups), k in zip(samples, group_counts, strict=True)
     ]
     return totals(all_rows, tasks)
-
-
-@dataclass(frozen=True)
-class _SeveralSums:
-    """Several tasks on the same block of rows."""
-
-    tasks: list[GroupSums]
-
-    def __call__(self, rows: FloatArray, start: int) -> tuple[FloatArray, ...]:
-        return tuple(task(rows, start) for task in self.tasks)
-
-
-def means_at(
-    samples: Sequence[Sample],
-    centers: FloatArray,
-    sigmas: FloatArray,
-    *,
-    direct: bool,
-    categories: Categories | None = None,
-) -> list[FloatArray]:
-    """Mean features of all rows of each sample, (S, b), in one pass; a factor of categories may depend on sigma."""
-    order = np.argsort(-sigmas, kind="stable")  # widest first
-    ladders = [sigmas[order]] if categories is None else [sigmas[[k]] for k in order]
-    several = [CenterFeatures(centers, ladder, direct, categories) for ladder in ladders]
-    fused = fused_pays(sum(map(len, samples)), len(samples), len(centers), len(sigmas))
-
-    def task(rows: Sample) -> _SeveralSums:
-        group, omega, threads = GroupPattern(np.zeros(1, dtype=np.intp), len(rows)), 1.0 / len(rows), rows.inner_threads
-        return _SeveralSums([GroupSums(omega, group, 1, features, fused, threads) for features in several])
-
-    back = np.argsort(order)
-    return [np.concatenate(sums)[back, 0] for sums in totals(samples, [task(rows) for rows in samples])]
 
 
 def evaluate(

@@ -83,7 +83,7 @@ def _permuted(column: ColumnCells, count: int, random: np.random.Generator) -> F
 
 
 def _largest(table: FloatArray) -> FloatArray:
-    return resample.largest_standardized(table)[0]
+    return resample.largest_standardized(table)
 
 
 def _pvalue(values: FloatArray) -> float:

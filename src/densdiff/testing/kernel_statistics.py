@@ -1,6 +1,6 @@
 """Statistics that are quadratic in the labels: with w = (1/n + 1/m)(label - n/N), T = w'Kw for a kernel K.
 
-From the kernel between all rows, from features at centers, or from mean features where rows are not in memory.
+From the kernel between all rows, or from features at centers.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -12,13 +12,13 @@ import numpy as np
 from densdiff.core import selection
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.kernel_sums import means_at
-from densdiff.errors import InputError
+from densdiff.engines.kernel_sums import CenterFeatures, sample_sums
 from densdiff.solvers import base
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import Prepared
 from densdiff.testing.limits import LIMIT_ROWS, Limit, centered_root
-from densdiff.testing.statistics import BaseStatistics, Labels, Model, Relabelled, ReportedModel, sigma_and_lam
+from densdiff.testing.statistics import BaseStatistics, Model, ReportedModel, sigma_and_lam
+from densdiff.testing.units import Units
 
 _TILE = 1 << 21  # kernel values at a time
 _ROUNDING = 1e-12  # of the kernel's peak times 1/n + 1/m: a statistic below is 0
@@ -62,7 +62,6 @@ class KernelStatistics(_KernelScales, BaseStatistics):
     models: list[Model]
     kernel: PairKernel
     report: Callable[[Model, float], ReportedModel] = sigma_and_lam
-    combines_with_low_order = True
 
     def table(self, labels: BoolArray) -> FloatArray:
         """Statistics of all models, (k, M), for labels (k, N)."""
@@ -101,77 +100,43 @@ def kernel_limits(some_rows: FloatArray, models: list[Model], kernel: PairKernel
     return [Limit(centered_root(kernel.kernel(base.Model(*model), some_rows, some_rows)), factor) for model in models]
 
 
-@dataclass(frozen=True)
 class CenterStatistics(_KernelScales, BaseStatistics):
-    """From features at centers: T is the squared length of a mean, so the cost is N times the number of centers."""
+    """From features at centers, summed over the rows of each unit: T is the squared length of a difference of means.
 
-    rows: FloatArray  # (N, d)
-    models: list[Model]
+    A pass over the rows, wherever they are; a relabelling then costs the units times the centers.
+    """
+
     kernel: CenterKernel
-    combines_with_low_order = True
+
+    def __init__(self, data: Prepared, models: list[Model], kernel: CenterKernel, units: Units) -> None:
+        self.data, self.models, self.kernel, self.units = data, models, kernel, units
+        self._sigmas = sorted({sigma for sigma, _ in models}, reverse=True)
+        features = CenterFeatures(kernel.centers, np.array(self._sigmas), kernel.direct, kernel.categories)
+        samples = (data.x.rows, units.x), (data.y.rows, units.y)
+        sums = sample_sums([(rows, np.ones(len(rows)), numbers) for rows, numbers in samples], features)
+        used = [total[:, : numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
+        self._sums = np.concatenate(used, axis=1)  # (S, units, b)
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """Statistics of all models, (k, M), for labels (k, N)."""
-        w, factor = _centered(labels)
-        values = np.empty((len(labels), len(self.models)))
-        sigmas = sorted({sigma for sigma, _ in self.models}, reverse=True)
-        sums = np.zeros((len(sigmas), len(self.kernel.centers), len(labels)))  # of psi, before its root comes in
-        step = max(1, _TILE // len(self.kernel.centers))
-        for start in range(0, len(self.rows), step):
-            part = slice(start, start + step)
-            for total, psi in zip(sums, self.kernel.ladder(np.array(sigmas), self.rows[part]), strict=True):
-                total += psi.T @ w[part]
-        for k, (sigma, lam) in enumerate(self.models):
-            means = self.kernel.root(sigma, lam).T @ sums[sigmas.index(sigma)]
-            values[:, k] = _rounded(np.square(means).sum(axis=0), self.kernel, (sigma, lam), factor)
+        """Statistics of all models, (k, M), for labels (k, units)."""
+        w, values = self.units.weights(labels), np.empty((len(labels), len(self.models)))
+        factor = float(sum(1.0 / n for n in self.units.sizes))
+        for level, sigma in enumerate(self._sigmas):
+            differences = w @ self._sums[level]  # (k, b)
+            for k, model in enumerate(self.models):
+                if model[0] == sigma:
+                    lengths = np.square(differences @ self.kernel.root(*model)).sum(axis=1)
+                    values[:, k] = _rounded(lengths, self.kernel, model, factor)
         return values
 
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """The limit of each model, from the features of some of the rows."""
-        some_rows = self.rows[selection.draw_rows(seed, len(self.rows), LIMIT_ROWS)]
-        return _center_limits(some_rows, self.models, self.kernel, factor)
-
-
-def _center_limits(some_rows: FloatArray, models: list[Model], kernel: CenterKernel, factor: float) -> list[Limit]:
-    """The limit of each model, from the features of some of the pooled rows."""
-    roots = (kernel.features(sigma, lam, some_rows) for sigma, lam in models)
-    return [Limit(root - root.mean(axis=0), factor) for root in roots]
+        some_rows = self.data.some_pooled(LIMIT_ROWS)
+        roots = (self.kernel.features(sigma, lam, some_rows) for sigma, lam in self.models)
+        return [Limit(root - root.mean(axis=0), factor) for root in roots]
 
 
 def _rounded(statistics: FloatArray, kernel: CenterKernel, model: Model, factor: float) -> FloatArray:
     """Statistics of centers, 0 where they are no more than rounding."""
     peak = float(kernel.kernel(base.Model(*model), kernel.centers[:1], kernel.centers[:1])[0, 0])
     return np.where(statistics <= _ROUNDING * factor * peak, 0.0, statistics)
-
-
-class SummedStatistics(_KernelScales, BaseStatistics):
-    """E6 of rows that are not in memory, from mean features at centers, and the limit of its null."""
-
-    kernel: CenterKernel
-
-    def __init__(self, data: Prepared, models: list[Model], kernel: CenterKernel) -> None:
-        self.data, self.models, self.kernel = data, models, kernel
-        sigmas = np.array([sigma for sigma, _ in models])
-        samples = data.x.rows, data.y.rows
-        self._means = means_at(samples, kernel.centers, sigmas, direct=kernel.direct, categories=kernel.categories)
-
-    def table(self, labels: BoolArray) -> FloatArray:
-        """The data's own statistics, (1, M), whatever the labels; there are no others."""
-        factor = 1.0 / len(self.data.x.rows) + 1.0 / len(self.data.y.rows)
-        values = [
-            _rounded(np.square(difference @ self.kernel.root(*model)).sum(), self.kernel, model, factor)
-            for difference, model in zip(self._means[0] - self._means[1], self.models, strict=True)
-        ]
-        return np.array([values])
-
-    def relabelled(self, labels: Labels, count: int, random: np.random.Generator) -> Relabelled:
-        """Refused: sums over rows cannot be relabelled."""
-        raise InputError(
-            "null='permutation' needs all rows in memory, or one or two columns of numbers; use null='asymptotic', or "
-            "test a random sample of the rows",
-            argument="null",
-        )
-
-    def limits(self, seed: int, factor: float) -> list[Limit]:
-        """The limit of each model, from the features of some of the rows."""
-        return _center_limits(self.data.some_pooled(LIMIT_ROWS), self.models, self.kernel, factor)

@@ -1,83 +1,174 @@
-"""Statistics of single columns and of pairs of columns, to stand beside those of all columns together.
+"""Statistics of single columns, of pairs of columns and of quadratic forms, beside those of all columns together.
 
-A kernel of all columns sees a change of one or two of many only faintly. Here each column has a few features of its
-pooled ranks or levels, a pair of columns their products, and a statistic is the squared difference of mean features:
-of a column, of a pair, summed over all of them, and the largest. Every relabelling is treated as the data are, so a
-permutation test of them is exact.
+A kernel of all columns sees a change of one or two of many only faintly, and of covariance in hundreds of columns
+hardly anything. Here statistics are squared differences of the mean features of `row_features`: of a column, of the
+products of two columns, of a quadratic form, and their sums. Each relabelling is treated as the data are.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
-from densdiff.core import selection
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import IntArray
+from densdiff.solvers.prepared import Prepared
+from densdiff.sources.sample import totals
+from densdiff.testing.combining import Part
 from densdiff.testing.limits import Limit
+from densdiff.testing.row_features import Features, QuadraticForms, RowFeatures
 from densdiff.testing.statistics import BaseStatistics, ReportedModel, Statistics
+from densdiff.testing.units import UnitNumbers, Units
 
-_ROWS = 3000  # pooled rows that are looked at
-_LEVELS = 6  # the most frequent ones; the others are one
-_WEIGHTS = np.array([1.0, 1.0 / 2.0, 1.0 / 3.0])  # of the polynomials: a changed trend is likelier than a changed wave
-_WIDE = 40  # columns beyond which pairs have one feature of each column
-_MOST_PAIRS = 5000  # of more than `_WIDE` columns that are looked at one by one; the others count in the sum alone
-_AT_ONCE = 1 << 22  # products of features held at a time
-_TILE = 500  # rows of the kernel of all pairs at a time
+_ROWS = 3000  # pooled rows that ranks, levels and covariance are taken from
+_WIDE = 30  # columns beyond which a pair has one product only
+_OF_A_PAIR = 3  # features of each column that are multiplied
+_MOST_PAIRS = 3000  # that are looked at, the most correlated ones
+_AT_ONCE = 1 << 22  # features held at a time
+# Shares of the level: of d columns together 1.5 / d, at least a fifth; of quadratic forms up to a half, the more the
+# columns; columns have 55 % of the rest and pairs 45 %, their sums a third of either.
+_ALL_COLUMNS, _LEAST_SHARE = 1.5, 0.2
+_FORMS, _MANY = 0.5, 50
+_COLUMNS, _SUM = 0.55, 1 / 3
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the features of each column, quadratic form and pair start in a row of all features."""
+
+    widths: tuple[int, ...]  # features of each column
+    forms: int  # quadratic forms, of one feature each
+    pairs: Sequence[tuple[int, int]]
+    multiplied: tuple[int, ...]  # features of each column that pairs multiply
+
+    @property
+    def of_pairs(self) -> tuple[int, ...]:
+        """Products of each pair."""
+        return tuple(self.multiplied[i] * self.multiplied[j] for i, j in self.pairs)
+
+    @property
+    def size(self) -> int:
+        return sum(self.widths) + self.forms + sum(self.of_pairs)
 
 
 class LowOrderStatistics:
-    """For any labels: each column, each pair of columns; `combined` makes four statistics of them."""
+    """For any labels of the units: columns, pairs of columns and quadratic forms of all columns."""
 
-    def __init__(self, rows: FloatArray, levels: npt.NDArray[np.intp], seed: int) -> None:
-        self.chosen = selection.draw_rows(seed, len(rows), _ROWS)
-        counts = np.concatenate([np.zeros(rows.shape[1] - len(levels), dtype=np.intp), levels])
-        self.features = [
-            (_level_features(column) if k else _number_features(column))[self.chosen].astype(np.float32)
-            for column, k in zip(rows.T, counts, strict=True)
+    def __init__(self, data: Prepared, units: Units) -> None:
+        self.units = units
+        self.names = [data.pair.names[j] for j in data.scaling.keep]
+        drawn = data.some_pooled(_ROWS)
+        self.features = RowFeatures.of(drawn, data.levels)
+        columns = self.features.columns(drawn)
+        widths = tuple(each.shape[1] for each in columns)
+        multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
+        self.layout = Layout(widths, len(QuadraticForms.names), _chosen_pairs(columns), multiplied)
+        samples = (data.x.rows, units.x), (data.y.rows, units.y)
+        tasks = [_UnitSums(self.features, self.layout, numbers) for _, numbers in samples]
+        sums = totals([rows for rows, _ in samples], tasks)
+        used = [total[: numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
+        self._sums = np.concatenate(used).astype(np.float32)  # (units, features)
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """Columns, pairs and quadratic forms, and the sums of the former two, with their shares of the level."""
+        layout, d = self.layout, len(self.layout.widths)
+        forms = share_of_forms(d)
+        rest = 1.0 - share_of_all_columns(d) - forms
+        columns = [f"column {name!r}" for name in self.names]
+        of_columns = [name for name, width in zip(columns, layout.widths, strict=True) for _ in range(width)]
+        pairs = [f"pair {self.names[i]!r}, {self.names[j]!r}" for i, j in layout.pairs]
+        return [
+            Part((1 - _SUM) * _COLUMNS * rest, [*of_columns, *columns]),
+            Part(_SUM * _COLUMNS * rest, ["all columns, one by one"]),
+            Part((1 - _SUM) * (1 - _COLUMNS) * rest, [*pairs, *pairs]),
+            Part(_SUM * (1 - _COLUMNS) * rest, ["all pairs of columns"]),
+            Part(forms, QuadraticForms.names),
         ]
-        self.narrow = [each[:, :1] if len(self.features) > _WIDE else each for each in self.features]
-        self.pairs = list(combinations(range(len(self.features)), 2))
-        self.has_all_pairs = len(self.pairs) <= _MOST_PAIRS
-        if not self.has_all_pairs:
-            self.pairs = _most_correlated(np.hstack(self.narrow), _MOST_PAIRS)
 
     def table(self, labels: BoolArray) -> FloatArray:
-        """Squared lengths of the differences of mean features, (k, d + pairs), for labels (k, N) of all pooled rows.
+        """Squared differences of mean features and their sums, (k, M), for labels (k, units), part by part."""
+        w = self.units.weights(labels).astype(np.float32)
+        squares = np.square(w @ self._sums, dtype=np.float64)
+        layout = self.layout
+        columns, forms, pairs = np.split(squares, np.cumsum([sum(layout.widths), layout.forms]), axis=1)
+        of_column, of_pair = _sums(columns, layout.widths), _sums(pairs, layout.of_pairs)
+        first = pairs[:, np.cumsum((0, *layout.of_pairs[:-1]))]
+        return np.column_stack([columns, of_column, of_column.sum(axis=1), of_pair, first, first.sum(axis=1), forms])
 
-        Where not all pairs are looked at, the sum over all of them comes last.
-        """
-        is_x = labels[:, self.chosen].astype(np.float32)
-        n = np.maximum(is_x.sum(axis=1, keepdims=True), 1.0)
-        w = is_x / n - (1.0 - is_x) / np.maximum(is_x.shape[1] - n, 1.0)
-        step = max(1, _AT_ONCE // (len(self.chosen) * max(features.shape[1] for features in self.narrow) ** 2))
-        lengths = [_squared_lengths(w, self.features)]
-        for first in range(0, len(self.pairs), step):
-            some_pairs = self.pairs[first : first + step]
-            lengths.append(_squared_lengths(w, [_products(self.narrow[i], self.narrow[j]) for i, j in some_pairs]))
-        return np.column_stack(lengths if self.has_all_pairs else [*lengths, self._sum_over_pairs(w)])
 
-    def _sum_over_pairs(self, w: npt.NDArray[np.float32]) -> FloatArray:
-        """The sum over all pairs of single features, (k,): w'Kw, K of rows f and g the sum of f_i f_j g_i g_j, i < j.
+def share_of_all_columns(d: int) -> float:
+    """The share of the level of statistics of all d columns together: the fewer columns, the more they see."""
+    return max(_LEAST_SHARE, min(1.0, _ALL_COLUMNS / d))
 
-        That is half of (sum f_i g_i)^2 - sum (f_i g_i)^2: as dear as pairs of rows, not of columns.
-        """
-        f, total = np.hstack(self.narrow), np.zeros(len(w))
-        for start in range(0, len(f), _TILE):  # symmetric: the part before the diagonal is not made
-            part, squares = f[start : start + _TILE], np.square(f[start:])
-            kernel = np.square(part @ f[start:].T)
-            kernel -= squares[: len(part)] @ squares.T
-            kernel[:, : len(part)] *= 0.5  # pairs of rows after the tile stand for both orders, and K is half of this
-            total += np.einsum("kb,kb->k", w[:, start : start + _TILE] @ kernel, w[:, start:], dtype=np.float64)
-        return total
 
-    def combined(self, table: FloatArray) -> FloatArray:
-        """Sums and largest standardized values over columns and over pairs, (k, 4), of a table of all relabellings."""
-        columns, pairs, total = np.split(table, np.cumsum([len(self.features), len(self.pairs)]), axis=1)
-        of_pairs = (pairs if self.has_all_pairs else total).sum(axis=1)
-        return np.column_stack([columns.sum(axis=1), _largest(columns), of_pairs, _largest(pairs)])
+def share_of_forms(d: int) -> float:
+    """The share of the level of quadratic forms of d columns: in many, little else sees a change of covariance."""
+    return _FORMS * d / (d + _MANY)
+
+
+@dataclass(frozen=True)
+class _UnitSums:
+    """Sums of all features over the rows of each unit, of a block of rows."""
+
+    features: RowFeatures
+    layout: Layout
+    units: UnitNumbers
+
+    def __call__(self, rows: FloatArray, start: int) -> FloatArray:
+        sums = np.zeros((self.units.n_groups, self.layout.size))
+        step = max(64, _AT_ONCE // self.layout.size)
+        for first in range(0, len(rows), step):
+            some = rows[first : first + step]
+            features = _all_features(self.features, self.layout, some)
+            _add_by_unit(sums, features, self.units.part(start + first, len(some)))
+        return sums
+
+
+def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Features:
+    """Of each column, each quadratic form and each pair of columns, (k, size)."""
+    columns = features.columns(rows)
+    values = np.empty((len(rows), layout.size), dtype=np.float32)
+    start = sum(layout.widths) + layout.forms
+    values[:, :start] = np.hstack([*columns, features.together(columns)])
+    for (i, j), size in zip(layout.pairs, layout.of_pairs, strict=True):
+        a, b = columns[i][:, : layout.multiplied[i]], columns[j][:, : layout.multiplied[j]]
+        products = values[:, start : start + size].reshape(len(rows), a.shape[1], b.shape[1])
+        np.multiply(a[:, :, None], b[:, None, :], out=products)
+        start += size
+    return values
+
+
+def _add_by_unit(sums: FloatArray, features: Features, numbers: IntArray) -> None:
+    """Add the features of each row to those of its unit, in place."""
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    sums[ordered[first]] += np.add.reduceat(features[order], first, axis=0)
+
+
+def _chosen_pairs(columns: Sequence[Features]) -> list[tuple[int, int]]:
+    """All pairs of columns, or those whose first features are most correlated in pooled rows, whatever their labels.
+
+    A dependence that one sample has and the other lacks leaves half of itself there.
+    """
+    d = len(columns)
+    if d * (d - 1) // 2 <= _MOST_PAIRS:
+        return list(combinations(range(d), 2))
+    leading = np.column_stack([each[:, 0] for each in columns])
+    first, second = np.triu_indices(d, 1)
+    strength = np.abs(leading.T @ leading)[first, second]
+    chosen = np.sort(np.argpartition(-strength, _MOST_PAIRS)[:_MOST_PAIRS])
+    return list(zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
+
+
+def _sums(squares: npt.NDArray[np.float64], widths: Sequence[int]) -> FloatArray:
+    """Sums over neighbouring columns of a table, so many each, (k, len(widths))."""
+    return np.asarray(np.add.reduceat(squares, np.cumsum((0, *widths[:-1])), axis=1))
 
 
 class StatisticsWithLowOrder(BaseStatistics):
@@ -87,15 +178,18 @@ class StatisticsWithLowOrder(BaseStatistics):
         self.joint, self.low_order = joint, low_order
         self.models, self.log_scales, self.in_logs = joint.models, joint.log_scales, joint.in_logs
 
+    @property
+    def further_parts(self) -> list[Part]:
+        """Columns, pairs and quadratic forms."""
+        return self.low_order.parts
+
     def table(self, labels: BoolArray) -> FloatArray:
-        """Those of all columns together, (k, M): the others are standardized over all relabellings."""
+        """Those of all columns together, (k, M)."""
         return self.joint.table(labels)
 
     def joined_table(self, chunks: Iterable[BoolArray]) -> FloatArray:
-        """Statistics of all relabellings, (k, M + 4), those of low order last."""
-        tables = [(self.joint.table(labels), self.low_order.table(labels)) for labels in chunks]
-        joint, low_order = (np.concatenate(part) for part in zip(*tables, strict=True))
-        return np.hstack([joint, self.low_order.combined(low_order)])
+        """Statistics of all relabellings, those of low order last."""
+        return np.vstack([np.hstack([self.joint.table(labels), self.low_order.table(labels)]) for labels in chunks])
 
     def limits(self, seed: int, factor: float) -> list[Limit] | None:
         """The limits of the statistics of all columns together; none is known for those of low order."""
@@ -108,57 +202,3 @@ class StatisticsWithLowOrder(BaseStatistics):
     def log_factor(self, index: int, log_volume: float) -> float:
         """The factor of the statistics of all columns together."""
         return self.joint.log_factor(index, log_volume)
-
-
-def _products(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Each feature of one column times each of another, (N, p q)."""
-    return np.asarray((a[:, :, None] * b[:, None, :]).reshape(len(a), -1))
-
-
-def _squared_lengths(w: npt.NDArray[np.float32], features: list[npt.NDArray[np.float32]]) -> FloatArray:
-    """Squared length of w times the features of each, (k, len(features))."""
-    squares = np.square(w @ np.hstack(features))
-    edges = np.cumsum([0] + [each.shape[1] for each in features[:-1]])
-    return np.add.reduceat(squares, edges, axis=1).astype(np.float64)
-
-
-def _most_correlated(features: npt.NDArray[np.float32], count: int) -> list[tuple[int, int]]:
-    """The pairs of features that are most correlated in the pooled rows, whatever their labels.
-
-    A dependence that one sample has and the other lacks leaves half of itself there.
-    """
-    first, second = np.triu_indices(features.shape[1], 1)
-    strength = np.abs(features.T @ features)[first, second]
-    chosen = np.sort(np.argpartition(-strength, count)[:count])
-    return list(zip(first[chosen].tolist(), second[chosen].tolist(), strict=True))
-
-
-def _largest(part: FloatArray) -> FloatArray:
-    """The largest standardized cube root of each relabelling, (k,): cube roots have tails alike."""
-    roots = np.cbrt(part)
-    deviation = roots.std(axis=0)
-    return np.asarray(((roots - roots.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)).max(axis=1))
-
-
-def _number_features(column: FloatArray) -> FloatArray:
-    """The first three Legendre polynomials of the ranks, centered, of unit variance and weighted, (N, <= 3)."""
-    u = 2.0 * (rankdata(column) - 0.5) / len(column) - 1.0
-    squared = np.square(u)
-    polynomials = _standardized(np.column_stack([u, 1.5 * squared - 0.5, (2.5 * squared - 1.5) * u]))
-    return np.asarray(polynomials * _WEIGHTS[: polynomials.shape[1]])
-
-
-def _level_features(column: FloatArray) -> FloatArray:
-    """Indicators of the levels, centered and of unit variance, (N, <= 7)."""
-    codes = column.astype(np.intp)
-    order = np.argsort(-np.bincount(codes), kind="stable")
-    rank = np.minimum(np.argsort(order)[codes], _LEVELS)
-    return _standardized((rank[:, None] == np.arange(rank.max() + 1)).astype(np.float64))
-
-
-def _standardized(features: FloatArray) -> FloatArray:
-    """The features that vary, centered and of unit variance, or a column of zeros."""
-    spread = features.std(axis=0)
-    if not spread.any():
-        return np.zeros((len(features), 1))
-    return np.asarray((features - features.mean(axis=0))[:, spread > 0] / spread[spread > 0])

@@ -7,8 +7,6 @@ number of rows allows and the user did not exclude.
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
@@ -16,11 +14,12 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.prepared import Prepared, rows_to_prefetch
 from densdiff.testing.cell_statistics import CellStatistics
-from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics, SummedStatistics
+from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics
 from densdiff.testing.lsdd_models import POOLED_ROWS, Centers, Grids, fixed_models, given_grids, pooled_model
 from densdiff.testing.planned import TUNING_TEXTS, PlannedTest, PlanOptions
 from densdiff.testing.refit import CrossValidation, refitted_centers, refitted_pairs
 from densdiff.testing.statistics import Model, Statistics
+from densdiff.testing.units import Units
 from densdiff.testing.widths import SPREAD
 
 _KERNEL_WORK = 2e11  # multiplications that relabelling with all pairs of rows may take: two seconds
@@ -41,7 +40,7 @@ def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedT
         text = "solver='pairs' tests columns of numbers only; use solver='centers' or 'auto'"
         raise InputError(text, argument="solver")
     if not data.all_at_once:
-        return _plan_streamed(estimator, data, options)
+        _refuse_streamed(estimator, options)
     grids = given_grids(estimator, data)
     # With categories a permutation multiplies labels by features at centers; the kernel of E16 has no features, and
     # its N^2 values would have to be made for every smoothing.
@@ -51,8 +50,8 @@ def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedT
     if method == "cells":
         models, _ = fixed_models(estimator, data, options.tuning, grids)
         in_cells = CellStatistics(data, models)
-        if not in_cells.narrow or estimator.solver != "auto":
-            return PlannedTest(in_cells, "spectral", _tuning_text(options.tuning, grids, models), 0.0)
+        if not in_cells.narrow or estimator.solver != "auto" or not data.all_at_once:
+            return PlannedTest(in_cells, "spectral", _tuning_text(options.tuning, grids, models, data), 0.0)
     return _plan_centers(estimator, data, options, grids)
 
 
@@ -60,8 +59,18 @@ def _is_refitted(options: PlanOptions, grids: Grids) -> bool:
     return options.tuning == "refit" and grids.only_model() is None
 
 
-def _tuning_text(tuning: str, grids: Grids, models: list[Model]) -> str:
-    return "sigma and lam given" if grids.only_model() is not None else TUNING_TEXTS[tuning].format(len(models))
+def _takes_low_order(options: PlanOptions, grids: Grids) -> bool:
+    """Whether nothing but the data say what is looked at."""
+    return options.tuning == "aggregate" and grids.sigmas is None and grids.lams is None
+
+
+def _tuning_text(tuning: str, grids: Grids, models: list[Model], data: Prepared) -> str:
+    if grids.only_model() is not None:
+        return "sigma and lam given"
+    text = TUNING_TEXTS[tuning].format(len(models))
+    if tuning == "pooled" and not data.all_at_once and sum(data.sizes) > POOLED_ROWS:
+        text = text.replace("the pooled rows", f"{POOLED_ROWS} pooled rows drawn at random")
+    return text
 
 
 def _choose_method(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> str:
@@ -69,9 +78,10 @@ def _choose_method(estimator: LSDD, data: Prepared, options: PlanOptions, grids:
     if estimator.solver == "centers" or estimator.centers is not None:
         return "centers"
     n_models = len(SPREAD) if options.tuning == "aggregate" and grids.only_model() is None else 1  # at most
-    if 2.0 * (options.permutations + _KERNEL_MADE) * n_models * sum(data.sizes) ** 2 <= _KERNEL_WORK:
+    few = 2.0 * (options.permutations + _KERNEL_MADE) * n_models * sum(data.sizes) ** 2 <= _KERNEL_WORK
+    if few and data.all_at_once:
         return "kernel"
-    by_rows = options.by_rows or options.tuning == "refit"
+    by_rows = options.units is not None or options.tuning == "refit"
     if data.x.rows.shape[1] <= 2 and estimator.solver != "pairs" and not by_rows:
         return "cells"
     return "centers" if estimator.solver == "auto" else "kernel"
@@ -97,41 +107,39 @@ def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: G
     work = 2.0 * options.permutations * max(1, len(models)) * len(rows) * len(rows)
     exact_solver = "spectral" if rows.shape[1] <= 2 else "pairs"
     solver = exact_solver if estimator.solver == "auto" else estimator.solver
-    return PlannedTest(statistics, solver, _tuning_text(options.tuning, grids, models), work)
+    text, low_order = _tuning_text(options.tuning, grids, models, data), _takes_low_order(options, grids)
+    return PlannedTest(statistics, solver, text, work, units=options.units, takes_low_order=low_order)
 
 
 def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
     """Statistics from features at centers."""
-    rows, models = data.pooled_rows, list[Model]()
+    models, units = list[Model](), options.units
     centers = Centers.draw(estimator, data, grids)
     n_centers = len(centers.kernel.centers)
     statistics: Statistics
     if _is_refitted(options, grids):
-        statistics = refitted_centers(rows, data.sizes, centers.kernel, _cross_validation(data, grids))
+        statistics = refitted_centers(data, centers.kernel, _cross_validation(data, grids))
     else:
+        units = units or Units.put_together(*data.sizes, data.seed)
         models, categories = fixed_models(estimator, data, options.tuning, grids, centers)
-        statistics = CenterStatistics(rows, models, centers.kernel_with(categories))
-    work = 2.0 * options.permutations * max(1, len(models)) * len(rows) * n_centers
-    return PlannedTest(statistics, "centers", _tuning_text(options.tuning, grids, models), work, n_centers=n_centers)
+        statistics = CenterStatistics(data, models, centers.kernel_with(categories), units)
+    return PlannedTest(
+        statistics,
+        "centers",
+        _tuning_text(options.tuning, grids, models, data),
+        work=0.0,
+        n_centers=n_centers,
+        units=units,
+        takes_low_order=_takes_low_order(options, grids),
+    )
 
 
-def _plan_streamed(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedTest:
-    """Rows that are not in memory: cells of one or two columns, relabelled exactly, or centers and their limit."""
-    if options.tuning == "refit" or options.by_rows or estimator.solver == "pairs":
-        what = "tuning='refit'" if options.tuning == "refit" else "blocks=" if options.by_rows else "solver='pairs'"
+def _refuse_streamed(estimator: LSDD, options: PlanOptions) -> None:
+    """Rows that are not in memory are relabelled in cells or in units, and nothing else can be done with them."""
+    if options.tuning == "refit" or options.units is not None or estimator.solver == "pairs":
+        asked = "blocks=" if options.units is not None else "solver='pairs'"
+        what = "tuning='refit'" if options.tuning == "refit" else asked
         raise InputError(f"{what} needs all rows in memory; leave it out, or test a random sample of the rows")
-    grids = given_grids(estimator, data)
-    has_few_columns = data.x.rows.shape[1] <= 2 and not len(data.levels)
-    in_cells = has_few_columns and estimator.solver != "centers" and estimator.centers is None
-    centers = None if in_cells else Centers.draw(estimator, data, grids)
-    models, categories = fixed_models(estimator, data, options.tuning, grids, centers)
-    text = _tuning_text(options.tuning, grids, models)
-    if options.tuning == "pooled" and sum(data.sizes) > POOLED_ROWS:
-        text = text.replace("the pooled rows", f"{POOLED_ROWS} pooled rows drawn at random")
-    if centers is None:
-        return PlannedTest(CellStatistics(data, models), "spectral", text, 0.0)
-    statistics = SummedStatistics(data, models, centers.kernel_with(categories))
-    return PlannedTest(statistics, "centers", text, np.inf, n_centers=len(centers.kernel.centers))
 
 
 def _cross_validation(data: Prepared, grids: Grids) -> CrossValidation:

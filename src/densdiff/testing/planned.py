@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from densdiff.solvers.prepared import Prepared
 from densdiff.testing.low_order import LowOrderStatistics, StatisticsWithLowOrder
 from densdiff.testing.statistics import Statistics
+from densdiff.testing.units import Units
 
 _MOST_WORK = 2e12  # multiplications beyond which "auto" takes the asymptotic null distribution
 TUNING_TEXTS = {  # how sigma and lam were found; {} is the number of models
-    "aggregate": "aggregate: the largest of {} standardized statistics",
+    "aggregate": "aggregate: the strongest of {} statistics",
     "pooled": "pooled: cross-validation on the pooled rows",
     "refit": "refit: cross-validation within every relabelling",
 }
@@ -18,12 +19,13 @@ TUNING_TEXTS = {  # how sigma and lam were found; {} is the number of models
 class PlanOptions:
     """What the user asked for, whichever the estimator.
 
-    ``by_rows`` if rows themselves must be relabelled; else counts of rows in the cells of a grid may stand for them.
+    ``units`` are those of the rows if rows themselves must be relabelled; else counts of rows in the cells of a grid,
+    or rows put together, may stand for them.
     """
 
     tuning: str
     permutations: int
-    by_rows: bool = False
+    units: Units | None = None
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class PlannedTest:
     tuning: str  # for the result, in words
     work: float  # multiplications that relabelling takes
     n_centers: int | None = None
+    units: Units | None = None  # what is relabelled, None for rows
+    takes_low_order: bool = False  # whether statistics of single columns and pairs belong beside these
 
     @property
     def is_too_costly(self) -> bool:
@@ -42,12 +46,12 @@ class PlannedTest:
         return self.work > _MOST_WORK
 
     def with_low_order(self, data: Prepared) -> "PlannedTest":
-        """Add statistics of single columns and of pairs, if there are several columns and rows are relabelled."""
-        if data.x.rows.shape[1] < 2 or self.is_too_costly or not self.statistics.combines_with_low_order:
+        """Add statistics of columns, pairs and quadratic forms, if there are several columns and they belong there."""
+        if data.x.rows.shape[1] < 2 or not self.takes_low_order:
             return self
-        low_order = LowOrderStatistics(data.pooled_rows, data.levels, data.seed)
+        units = self.units or Units.of_rows(*data.sizes)
         return replace(
             self,
-            statistics=StatisticsWithLowOrder(self.statistics, low_order),
-            tuning=f"{self.tuning}, with single columns and pairs of columns",
+            statistics=StatisticsWithLowOrder(self.statistics, LowOrderStatistics(data, units)),
+            tuning=f"{self.tuning}, beside single columns, pairs and quadratic forms of all columns",
         )

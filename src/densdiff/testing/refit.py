@@ -15,9 +15,10 @@ from densdiff.engines.pair_distances import pair_places
 from densdiff.solvers.base import DIFFERENCE, FilterKernel
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
 from densdiff.solvers.pairs import PairsSolver
-from densdiff.solvers.prepared import WeightedSample
+from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics
 from densdiff.testing.statistics import BaseStatistics, Model
+from densdiff.testing.units import Units
 
 IntArray = selection.IntArray
 
@@ -139,10 +140,9 @@ def _best_models(scores: FloatArray, sigmas: FloatArray, lams: list[FloatArray])
     return [(float(sigmas[level]), float(lams[level][i])) for level, i in places]
 
 
-def refitted_centers(
-    rows: FloatArray, sizes: tuple[int, int], kernel: CenterKernel, search: CrossValidation
-) -> Refitted:
+def refitted_centers(data: Prepared, kernel: CenterKernel, search: CrossValidation) -> Refitted:
     """E6 at the model with the lowest hold-out score: all folds of all relabellings share each G."""
+    rows, sizes, units = data.pooled_rows, data.sizes, Units.of_rows(*data.sizes)
     sigmas, n_folds = search.sigmas, search.n_folds
     folds = search.draw_folds(*sizes)
     masses = [np.bincount(groups) / len(groups) for groups in (folds.groups_x.all(), folds.groups_y.all())]
@@ -161,7 +161,7 @@ def refitted_centers(
             scores[level] *= np.exp(kernel.log_scale(float(sigmas[-1])) - kernel.log_scale(float(sigmas[level])))
         return _best_models(scores, sigmas, lams)
 
-    return Refitted(choose, lambda models: CenterStatistics(rows, models, kernel), kernel.log_scale)
+    return Refitted(choose, lambda models: CenterStatistics(data, models, kernel, units), kernel.log_scale)
 
 
 def _fold_scores(

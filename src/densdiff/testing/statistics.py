@@ -14,6 +14,7 @@ import numpy.typing as npt
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.testing.combining import Part
 from densdiff.testing.limits import Limit
 
 Model = tuple[float, float]  # sigma in inner units, lam
@@ -58,8 +59,8 @@ class Statistics(Protocol):
         """Whether values are logarithms."""
 
     @property
-    def combines_with_low_order(self) -> bool:
-        """Whether statistics of single columns and pairs of columns can stand beside these."""
+    def further_parts(self) -> list[Part]:
+        """What the joined table has beside the first M columns."""
 
     def table(self, labels: BoolArray) -> FloatArray:
         """Values for each of the relabellings (k, N), (k, M)."""
@@ -93,7 +94,11 @@ class BaseStatistics:
     """Rows are relabelled, values are quadratic in the labels, and no limit is known."""
 
     in_logs = False
-    combines_with_low_order = False
+
+    @property
+    def further_parts(self) -> list[Part]:
+        """None."""
+        return []
 
     def joined_table(self: Statistics, chunks: Iterable[BoolArray]) -> FloatArray:
         """Values for relabellings that come in chunks, one below the other."""

@@ -1,6 +1,6 @@
 """Are two samples really different? A permutation test with the density difference as its statistic."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,12 @@ from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import Prepared, prepare
+from densdiff.testing.combining import Part, combine
 from densdiff.testing.limits import Limit
 from densdiff.testing.plan import Testable, check_estimator, check_samples, plan_test
 from densdiff.testing.planned import PlannedTest, PlanOptions
 from densdiff.testing.statistics import Labels, Statistics
+from densdiff.testing.units import Units
 from densdiff.threads import on_one_thread
 
 _TUNINGS = ("aggregate", "pooled", "refit")
@@ -44,6 +46,9 @@ class TwoSampleResult(Receipt):
         How many relabellings were tried; all there are, if there are fewer than asked for.
     null : str
         "permutation", "all partitions" or "asymptotic".
+    strongest : str
+        The statistic that was the least likely: "all columns at width 1.2", "column 'x3'", "pair 'x1', 'x2'",
+        "all columns, one by one", "all pairs of columns", or a quadratic form of all columns. It says where to look.
     """
 
     statistic: float
@@ -51,6 +56,7 @@ class TwoSampleResult(Receipt):
     null_distribution: npt.NDArray[np.float64]
     n_permutations: int
     null: str
+    strongest: str
 
     def __str__(self) -> str:
         draws = {
@@ -60,6 +66,7 @@ class TwoSampleResult(Receipt):
         lines = [
             f"Two-sample test of {self.n_x} and {self.n_y} rows",
             f"  p-value     {self.pvalue:.4g}  ({draws})",
+            f"  strongest   {self.strongest}",
             f"  statistic   {self.statistic:.4g}",
         ]
         return "\n".join(lines + self._receipt_lines())
@@ -87,12 +94,13 @@ def two_sample_test(
     n_permutations : int
         Relabellings to draw; the p-value is at least 1 / (n_permutations + 1).
     tuning : {"aggregate", "pooled", "refit"}
-        How sigma and lam are found without looking at the labels: several at once, the largest standardized statistic
-        counting; one pair, by cross-validation on the pooled rows; or cross-validation anew within every
-        relabelling, as in the paper. Numbers given for both leave nothing to tune.
+        How sigma and lam are found without looking at the labels: several at once, beside statistics of single
+        columns, of pairs and of quadratic forms of all columns, the strongest counting; one pair, by cross-validation
+        on the pooled rows; or cross-validation anew within every relabelling, as in the paper. Numbers given for both
+        leave nothing to tune.
     null : {"auto", "permutation", "asymptotic"}
-        Where the null distribution comes from; "auto" takes relabellings while they are affordable. Rows that are not
-        in memory are relabelled in one and two columns; with more there is the limit only.
+        Where the null distribution comes from; "auto" takes relabellings while they are affordable. Many rows are
+        relabelled in cells of one or two columns, or put together into units of equal size: all of them count.
     blocks : array of n + m labels, optional
         Groups of the pooled rows, X's first: rows are exchanged within their group only. Paired rows are groups of two.
     random_state : None, int, Generator or RandomState
@@ -127,19 +135,19 @@ def pair_test(
     tuning: str = "aggregate",
     null: str = "auto",
     groups: npt.NDArray[np.intp] | None = None,
-    low_order: bool = False,
 ) -> TwoSampleResult:
-    """The test of samples that were checked before; ``low_order`` adds statistics of single columns and pairs."""
+    """The test of samples that were checked before."""
     data = prepare(pair, standardize=estimator.standardize, folds=estimator.folds, random_state=estimator.random_state)
     if groups is not None and len(data.pair.x) + len(data.pair.y) != len(groups):
         text = "every row occurs several times, and blocks need each row once; remove the copies first"
         raise InputError(text, argument="blocks")
-    by_rows = groups is not None or (low_order and data.all_at_once and data.x.rows.shape[1] > 1)
-    test = plan_test(estimator, data, PlanOptions(tuning, n_permutations, by_rows))
-    test = test.with_low_order(data) if low_order else test
-    # what counts rows in cells or knows their sums asks for no labels
-    labels = Labels(np.repeat([True, False], data.sizes if data.all_at_once else (0, 0)), groups)
+    units = None if groups is None else Units.of_rows(*data.sizes, groups)
+    test = plan_test(estimator, data, PlanOptions(tuning, n_permutations, units))
     limits = _limits_if_due(test, data, null, groups)
+    test = test.with_low_order(data) if limits is None else test
+    # what counts rows in cells asks for no labels
+    labels = Labels(np.repeat([True, False], data.sizes if data.all_at_once else (0, 0)), groups)
+    labels = labels if test.units is None else test.units.labels
     random = np.random.default_rng([data.seed, 4])
     if limits is None:
         outcome = _by_relabelling(test.statistics, labels, n_permutations, random)
@@ -170,13 +178,13 @@ class _Outcome:
     model_index: int  # of the reported model
     pvalue: float
     null: str
+    strongest: str | None = None  # None for the reported model
 
 
 def _by_relabelling(statistics: Statistics, labels: Labels, count: int, random: np.random.Generator) -> _Outcome:
     """The p-value among relabelled data."""
     table, null = statistics.relabelled(labels, count, random)
-    values, model_index = resample.largest_standardized(table, len(statistics.log_scales))
-    return _Outcome(values, model_index, resample.pvalue(float(values[0]), values[1:]), null)
+    return _outcome(statistics, table, null)
 
 
 def _by_limits(
@@ -186,12 +194,22 @@ def _by_limits(
     observed = statistics.table(labels.is_x[None, :])
     multipliers = random.standard_normal((len(limits[0].root), count))
     drawn = np.column_stack([limit.draws(multipliers) for limit in limits])
-    values, model_index = resample.largest_standardized(np.vstack([observed, drawn]))
-    if len(limits) == 1:
-        pvalue = limits[0].tail(float(observed[0, 0]))
-    else:
-        pvalue = resample.pvalue(float(values[0]), values[1:])
-    return _Outcome(values, model_index, pvalue, "asymptotic")
+    found = _outcome(statistics, np.vstack([observed, drawn]), "asymptotic")
+    return replace(found, pvalue=limits[0].tail(float(observed[0, 0]))) if len(limits) == 1 else found
+
+
+def _outcome(statistics: Statistics, table: FloatArray, null: str) -> _Outcome:
+    """What a table of statistics of the data, first, and of the null tells."""
+    if table.shape[1] == 1:
+        values = table[:, 0]
+        return _Outcome(values, 0, resample.pvalue(float(values[0]), values[1:]), null)
+    further, models = statistics.further_parts, len(statistics.log_scales)
+    of_all_columns = Part(1.0 - sum(part.share for part in further), [""] * models, alike=False)
+    found = combine(table, [of_all_columns, *further])
+    best = found.strongest[0]
+    values = table[0, best] + table[:, best].std() * (found.evidence - found.evidence[0])
+    strongest = further[found.part - 1].names[found.strongest[found.part]] if found.part else None
+    return _Outcome(values, best, resample.pvalue(float(values[0]), values[1:]), null, strongest)
 
 
 def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleResult:
@@ -212,12 +230,15 @@ def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleRe
     if np.isfinite(values[0]) and saturates(float(factors[0]), float(logs[0])):
         notes.append("the statistic is outside the range of float64 and saturates; the p-value is not affected")
     sigma, lam = statistics.reported_model(outcome.model_index, data.scaling.sigma_unit)
+    if test.units is not None and sum(test.units.sizes) < sum(data.sizes):
+        notes.append(f"the test takes {test.units.sizes[0]} and {test.units.sizes[1]} of the rows")
     return TwoSampleResult(
         statistic=float(statistic),
         pvalue=outcome.pvalue,
         null_distribution=np.array(null_distribution),
         n_permutations=len(null_distribution),
         null=outcome.null,
+        strongest=outcome.strongest or _all_columns(data, sigma),
         sigma=sigma,
         lam=lam,
         solver=test.solver,
@@ -228,6 +249,13 @@ def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleRe
         tuning=test.tuning,
         warnings=tuple(notes),
     )
+
+
+def _all_columns(data: Prepared, sigma: float | tuple[float, float]) -> str:
+    """What a statistic of all columns is called: by the width of its kernel."""
+    width = f"{sigma:.3g}" if isinstance(sigma, float) else " and ".join(f"{each:.3g}" for each in sigma)
+    one = data.x.rows.shape[1] < 2
+    return f"{f'column {data.pair.names[data.scaling.keep[0]]!r}' if one else 'all columns'} at width {width}"
 
 
 def _factored(values: FloatArray, log_factor: float, in_logs: bool) -> tuple[FloatArray, FloatArray]:

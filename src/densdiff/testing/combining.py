@@ -1,0 +1,71 @@
+"""One p-value of many statistics: each kind of statistic has its share of the level, and the strongest counts.
+
+Everything is computed from the statistics of all relabellings, the data among them, and treats them alike: ranks of
+the outcome are exact whatever the statistics are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core import resample
+from densdiff.core.scaling import FloatArray
+
+_TAIL = 0.1  # of the relabellings, beyond which the tail of a statistic is taken to fall exponentially
+_TIE = 1e-12  # of the largest value
+
+
+@dataclass(frozen=True)
+class Part:
+    """Neighbouring columns of a table of statistics that are of one kind.
+
+    ``alike`` if their cube roots, once standardized, have tails alike, as those of many small statistics do.
+    """
+
+    share: float  # of the level
+    names: Sequence[str]  # what each statistic looks at
+    alike: bool = True
+
+
+@dataclass(frozen=True)
+class Combined:
+    """The evidence of each relabelling, the data first, and what was strongest in the data."""
+
+    evidence: FloatArray  # (k,)
+    part: int
+    strongest: list[int]  # of each part
+
+
+def combine(table: FloatArray, parts: Sequence[Part]) -> Combined:
+    """The largest evidence over all statistics of a table (k, M), each part's share of the level counted."""
+    evidence, strongest, start = [], [], 0
+    for part in parts:
+        strength = _strength(table[:, start : start + len(part.names)], part.alike)  # (k, size)
+        evidence.append(log_evidence(strength.max(axis=1)) + np.log(part.share))
+        strongest.append(int(strength[0].argmax()))
+        start += len(part.names)
+    return Combined(np.max(evidence, axis=0), int(np.argmax([each[0] for each in evidence])), strongest)
+
+
+def _strength(table: FloatArray, alike: bool) -> FloatArray:
+    """Statistics on one scale, (k, size)."""
+    if table.shape[1] == 1:
+        return table
+    if alike:
+        return resample.standardized_roots(table)
+    return np.column_stack([log_evidence(values) for values in table.T])
+
+
+def log_evidence(values: FloatArray) -> FloatArray:
+    """-log of the share of values that are as large, (k,); the tail is smoothed, so that the largest ones differ."""
+    count, tie = len(values), _TIE * float(np.abs(values).max(initial=0.0))
+    ordered = np.sort(values)
+    at_least = count - np.searchsorted(ordered, values - tie, side="left")
+    within = -np.log(at_least / count)
+    edge = ordered[int((1.0 - _TAIL) * (count - 1))]
+    beyond = ordered[ordered > edge + tie] - edge
+    if not len(beyond):
+        return np.asarray(within)
+    tail = np.log(count / len(beyond)) + (values - edge) / beyond.mean()
+    return np.asarray(np.where(values > edge + tie, np.maximum(tail, within.min()), within))
