@@ -207,9 +207,19 @@ def _outcome(statistics: Statistics, table: FloatArray, null: str) -> _Outcome:
     of_all_columns = Part(1.0 - sum(part.share for part in further), [""] * models, alike=False)
     found = combine(table, [of_all_columns, *further])
     best = found.strongest[0]
-    values = table[0, best] + table[:, best].std() * (found.evidence - found.evidence[0])
+    values = _on_scale_of(table[:, best], found.evidence)
     strongest = further[found.part - 1].names[found.strongest[found.part]] if found.part else None
     return _Outcome(values, best, resample.pvalue(float(values[0]), values[1:]), null, strongest)
+
+
+def _on_scale_of(statistic: FloatArray, evidence: FloatArray) -> FloatArray:
+    """Evidence (k,) in place of a statistic: its own values in the order of the evidence, times what makes the first,
+    that of the data, its own.
+    """
+    ordered = np.sort(statistic)
+    tie = 1e-12 * float(np.abs(evidence).max())
+    matched = ordered[np.searchsorted(np.sort(evidence), evidence + tie, side="right") - 1]
+    return np.asarray(matched * (statistic[0] / matched[0] if matched[0] > 0 else 1.0))
 
 
 def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleResult:
