@@ -48,7 +48,23 @@ def draw(cell, run):
         rows = np.round(2 * rows) / 2  # about eleven distinct values in a column
     if cell.population == "mixed units":
         rows = rows * 10.0 ** np.linspace(-4, 4, cell.d)
+    if cell.population == "Cauchy":
+        rows = random.standard_cauchy(shape)
+    if cell.population == "zero-inflated":
+        rows = np.where(random.random(shape) < 0.7, 0.0, np.exp(rows))
+    if cell.population == "sorted":  # each sample as a file that is ordered by its first column
+        rows = np.concatenate([part[np.argsort(part[:, 0])] for part in np.split(rows, [cell.n])])
+    if cell.population == "mixed":
+        return tuple(mixed_columns(part, random) for part in np.split(rows, [cell.n]))
     return rows[: cell.n], rows[cell.n :]
+
+
+def mixed_columns(rows, random):
+    """The numbers, the last of them rounded, beside two columns of categories with a level that is rare."""
+    columns = {f"x{j}": column for j, column in enumerate(rows.T[:-1])} | {"rounded": np.round(rows[:, -1], 1)}
+    columns["letter"] = random.choice(list("abcd"), len(rows), p=[0.6, 0.3, 0.095, 0.005])
+    columns["flag"] = random.choice(["no", "yes"], len(rows), p=[0.98, 0.02])
+    return columns
 
 
 def right_way(cell, run):
@@ -75,6 +91,16 @@ def rejections(cell, runs, way: Callable = right_way, first=0, alpha=ALPHA):
 
 DATA = (Cell(), Cell(d=3), Cell("t3"), Cell("tied"), Cell(n=30, m=80))
 MIXED = (Cell("tied", d=3, n=30, m=60), Cell("t3", d=3, n=70, m=30), Cell(d=20))
+FAR = (
+    Cell(d=3, n=5, m=7),
+    Cell("Cauchy", d=3, n=20, m=300),
+    Cell("Cauchy", d=3, n=20, m=2000),
+    Cell(d=50),
+    Cell(d=500),
+    Cell("mixed", d=3, n=150, m=100),
+    Cell("zero-inflated", d=3),
+    Cell("sorted", d=3, n=3000, m=2000),  # rows in units
+)
 
 
 def cells():
@@ -95,7 +121,7 @@ relabellings. A figure more than three of its standard errors from nominal is ma
 
 def full():
     """Every setting of the full table with its runs; three standard errors are 1.5 points at 5 %."""
-    found = [*cells(), *(Cell("mixed units", d=3, tuning=t) for t in ("aggregate", "pooled"))]
+    found = [*cells(), *FAR, *(Cell("mixed units", d=3, tuning=t) for t in ("aggregate", "pooled"))]
     found += [
         Cell(solver=s, tuning=t) for s, t in (("centers", "aggregate"), ("KDE", "aggregate"), ("KLIEP", "pooled"))
     ]
