@@ -11,9 +11,9 @@ from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from densdiff.core import selection
+from densdiff.core.ranks import average_ranks
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.testing.limits import Limit
@@ -142,7 +142,7 @@ def _largest(part: FloatArray) -> FloatArray:
 
 def _number_features(column: FloatArray) -> FloatArray:
     """The first three Legendre polynomials of the ranks, centered, of unit variance and weighted, (N, <= 3)."""
-    u = 2.0 * (rankdata(column) - 0.5) / len(column) - 1.0
+    u = 2.0 * (average_ranks(column) - 0.5) / len(column) - 1.0
     squared = np.square(u)
     polynomials = _standardized(np.column_stack([u, 1.5 * squared - 0.5, (2.5 * squared - 1.5) * u]))
     return np.asarray(polynomials * _WEIGHTS[: polynomials.shape[1]])
