@@ -165,7 +165,7 @@ def pair_variation(
     ``pvalue`` is that of the test of both samples; None, and wherever rows are copies, for one that is made here.
     """
     data = prepare(pair, standardize=True, folds=folds, random_state=seed)
-    notes = list(data.notes)
+    notes = [note for note in data.notes if note not in data.checked.ties]  # ties matter to densities, not to shares
     rows = _drawn_rows(data, notes)
     table, clusters = _table(data, rows, notes)
     judged = judge(table) if model is None else judge_by(_fits_of(model, data, rows), table)
