@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 from densdiff.core import column_witness, selection
-from densdiff.core.column_witness import LevelWitness, NumberWitness, normal_scores
+from densdiff.core.column_witness import LevelWitness, NumberWitness, Votes, normal_scores
 
 N_FOLDS = 4
 
@@ -21,6 +21,18 @@ def rows_of(seed=0, n=90, m=70):
     omega /= np.where(in_x, omega[in_x].sum(), omega[~in_x].sum())
     folds = random.permutation(n + m) % N_FOLDS
     return scores, omega, folds + np.where(in_x, 0, N_FOLDS), folds
+
+
+def number_witness(scores, omega, groups, n_folds):
+    """A witness of a single column of numbers, asked as one of levels is."""
+    several = NumberWitness(scores[:, None], omega, groups, n_folds)
+
+    class Single:
+        def votes(self, is_used, rows):
+            votes = several.votes(is_used, rows, np.arange(1))
+            return Votes(votes.f[0], votes.log_ratio[0])
+
+    return Single()
 
 
 def some_folds():
@@ -64,7 +76,7 @@ def plain_f(scores, omega, in_x, points):
 
 def test_f_of_numbers_is_that_of_plain_characteristic_functions():
     scores, omega, groups, _ = rows_of()
-    found = NumberWitness(scores, omega, groups, N_FOLDS).votes(np.ones(N_FOLDS, bool), np.arange(len(scores)))
+    found = number_witness(scores, omega, groups, N_FOLDS).votes(np.ones(N_FOLDS, bool), np.arange(len(scores)))
     f, total = plain_f(scores, omega, groups < N_FOLDS, scores)
     scale = np.abs(f).max()
     # nodes are 1/24 apart; spreading a row over two of them and back is off by (w / 24)^2 / 8 each at frequency w
@@ -79,7 +91,7 @@ def test_votes_of_any_folds_are_those_of_a_witness_of_their_rows_alone(kind):
     scores, omega, groups, folds = rows_of()
     codes = np.floor(4.0 * norm.cdf(scores)).astype(np.intp)
     omega = omega if kind == "numbers" else np.where(groups < N_FOLDS, 1.0 / 90, 1.0 / 70)
-    make = NumberWitness if kind == "numbers" else LevelWitness
+    make = number_witness if kind == "numbers" else LevelWitness
     column = scores if kind == "numbers" else codes
     whole = make(column, omega, groups, N_FOLDS)
     everywhere = np.arange(len(scores))
@@ -113,7 +125,7 @@ def test_labels_of_held_out_rows_change_no_bit(kind):
     scores, _, groups, folds = rows_of()
     omega = np.full(len(scores), 0.01)
     column = scores if kind == "numbers" else np.floor(4.0 * norm.cdf(scores)).astype(np.intp)
-    make = NumberWitness if kind == "numbers" else LevelWitness
+    make = number_witness if kind == "numbers" else LevelWitness
     for held in range(N_FOLDS):
         flipped = np.where(folds == held, (groups + N_FOLDS) % (2 * N_FOLDS), groups)
         rows, is_used = np.flatnonzero(folds == held), np.arange(N_FOLDS) != held
@@ -130,7 +142,7 @@ def test_labels_of_held_out_rows_change_no_bit(kind):
 def test_swapping_the_samples_flips_the_votes(kind):
     scores, omega, groups, _ = rows_of()
     column = scores if kind == "numbers" else np.floor(4.0 * norm.cdf(scores)).astype(np.intp)
-    make = NumberWitness if kind == "numbers" else LevelWitness
+    make = number_witness if kind == "numbers" else LevelWitness
     is_used, rows = np.array([True, True, False, True]), np.arange(len(scores))
     one = make(column, omega, groups, N_FOLDS).votes(is_used, rows)
     other = make(column, omega, (groups + N_FOLDS) % (2 * N_FOLDS), N_FOLDS).votes(is_used, rows)
@@ -152,3 +164,15 @@ def test_no_column_is_trusted_beyond_its_limit():
     found = LevelWitness(codes, omega, groups, N_FOLDS).votes(np.ones(N_FOLDS, bool), np.arange(len(scores)))
     assert np.abs(found.log_ratio).max() <= np.arctanh(0.95) + 1e-12
     np.testing.assert_allclose(np.abs(found.f), 1.0, rtol=1e-12)
+
+
+def test_several_columns_are_judged_as_each_would_be_alone():
+    scores, omega, groups, _ = rows_of()
+    columns = np.column_stack([scores, -scores, np.roll(scores, 7)])
+    witness = NumberWitness(columns, omega, groups, N_FOLDS)
+    rows, is_used = np.arange(0, len(scores), 3), np.array([True, False, True, True])
+    found = witness.votes(is_used, rows, np.array([2, 0]))
+    for f, log_ratio, column in zip(*found, (columns[:, 2], scores), strict=True):
+        alone = number_witness(column, omega, groups, N_FOLDS).votes(is_used, rows)
+        np.testing.assert_allclose(f, alone.f, rtol=0.0, atol=1e-13 * np.abs(f).max())
+        np.testing.assert_allclose(log_ratio, alone.log_ratio, rtol=0.0, atol=1e-9)

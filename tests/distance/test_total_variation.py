@@ -175,6 +175,15 @@ def test_purely_categorical_and_tied_tables_keep_their_atoms_in_all_folds():
     assert not any("equal to others" in note for note in found.warnings)
 
 
+def test_what_ties_do_to_the_squared_distance_is_no_note_of_a_share():
+    random = np.random.default_rng(0)
+    x, y = random.binomial(3, 0.3, (150, 8)).astype(float), random.binomial(3, 0.7, (150, 8)).astype(float)
+    x[:, 0] = y[:, 0] = 1.0  # said, since it contributes nothing
+    x[:, 1], y[:, 1] = 2.0, 3.0
+    assert sum("have no density" in note for note in dd.l2_distance(x, y, random_state=0).warnings) == 5
+    assert ask(x, y).warnings == ("column 'x0' is constant and equal in both samples; it contributes nothing",)
+
+
 def test_thousands_of_levels():
     random = np.random.default_rng(0)
     x, y = (pd.DataFrame({"id": [f"k{k}" for k in random.integers(0, 2000, 3000)]}) for _ in range(2))

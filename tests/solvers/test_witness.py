@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 
 from densdiff.solvers import witness
+from densdiff.solvers.curve import PairCurve
+from densdiff.solvers.drawn_rows import Rows
+from densdiff.solvers.pair_counts import PairCounts
 from densdiff.solvers.witness import Judged, Table, judge, judge_by, separated
 
 NO_LEVELS = np.empty(0, dtype=np.intp)
@@ -122,6 +125,70 @@ def test_swapping_the_samples_flips_every_value():
     assert np.array_equal(np.sign(found.values), -np.sign(other.values))
 
 
+def test_columns_of_all_kinds_say_the_same_together_and_alone(monkeypatch):
+    x, y = normals(n=200, m=150, d=5)
+    for sample in (x, y):
+        sample[:, 1], sample[:, 3] = np.round(sample[:, 1]), np.abs(np.round(8 * sample[:, 3]))  # levels, a short grid
+    codes = np.random.default_rng(3).integers(0, 3, size=(350, 1))
+    table = table_of(x, y, codes=codes, levels=np.array([3]))
+    assert len(table.columns) == 4  # levels of numbers, numbers of two grids, levels
+    rows, is_used = np.arange(0, 350, 2), np.arange(5) != 2
+    together = table.votes(is_used, rows, np.arange(6)).f
+    alone = np.concatenate([table.votes(is_used, rows, np.array([j])).f for j in range(6)])
+    monkeypatch.setattr(witness, "_SCORES", 1)
+    apart = table_of(x, y, codes=codes, levels=np.array([3]))
+    assert len(apart.columns) == 6
+    for other in (alone, apart.votes(is_used, rows, np.arange(6)).f):
+        np.testing.assert_allclose(together, other, rtol=0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "levels"])
+def test_f_of_all_columns_from_shared_counts_is_that_of_a_fit_from_scratch(kind):
+    random = np.random.default_rng(3)
+    x, y = normals(n=60, m=45, d=0 if kind == "levels" else 3)
+    has_levels = kind != "numbers"
+    codes = random.integers(0, 3, size=(105, 2)) if has_levels else None
+    table = table_of(x, y, codes=codes, levels=np.array([3, 3]) if has_levels else NO_LEVELS)
+    omega = random.uniform(0.5, 2.0, 105)
+    table = Table(table.scores, table.codes, table.levels, omega, table.in_x, table.folds, table.n_folds, table.names)
+    points = np.hstack([table.scores, table.codes])
+    for is_used in (np.arange(5) > 1, np.isin(np.arange(5), [0, 2, 3])):
+        own = np.flatnonzero(is_used[table.folds])
+        in_y = ~table.in_x[own]
+        rows = Rows(
+            numbers=table.scores[own],
+            codes=table.codes[own].astype(float),
+            omega=omega[own] / np.bincount(in_y, omega[own])[in_y.astype(int)],
+            groups=in_y.astype(int),
+            n_groups=1,
+            levels=table.levels,
+            spacings=np.zeros(table.scores.shape[1]),
+        )
+        scratch = PairCurve(rows, PairCounts(table.joint.counts.sigmas, [rows]))
+        shared = table.joint.of(is_used)
+        np.testing.assert_allclose(shared.models.scores, scratch.models.scores, rtol=1e-9)
+        (found, log_factor), (expected, log_expected) = (curve.values(points) for curve in (shared, scratch))
+        assert log_factor == log_expected
+        np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
+
+
+def test_f_of_more_folds_has_the_widths_that_fewer_folds_were_judged_by():
+    """Alone, f of four folds would take one width more than f of three, by which it is chosen."""
+    table = table_of(*normals(n=120, m=120, d=20))
+    fewer, more = (table.joint.of(np.arange(5) > held) for held in (1, 0))
+    assert np.array_equal(fewer.models.sigmas, more.models.sigmas)
+    alone = PairCurve(more.rows.as_one_group(), PairCounts(table.joint.counts.sigmas, [more.rows.as_one_group()]))
+    assert len(alone.models.sigmas) > len(more.models.sigmas)
+
+
+def test_folds_without_rows_of_a_sample_leave_the_others_as_they_are():
+    x, y = normals(n=60, m=45)
+    table = table_of(x, y)
+    folds = np.where(table.in_x | (table.folds < 4), table.folds, 0)  # the last fold of Y is empty
+    table = Table(table.scores, table.codes, table.levels, table.omega, table.in_x, folds, 5, table.names)
+    assert np.isfinite(judge(table).values).all()
+
+
 @pytest.mark.parametrize("n_folds", [2, 3, 4, 5])
 def test_any_number_of_folds_gives_finite_values(n_folds):
     found = judge(table_of(*normals(n=30, m=20), n_folds=n_folds))
@@ -132,7 +199,7 @@ def test_any_number_of_folds_gives_finite_values(n_folds):
 def test_few_distinct_numbers_are_levels():
     random = np.random.default_rng(0)
     x, y = random.integers(0, 4, size=(2, 200, 1)).astype(float)
-    (column,) = table_of(x, y).columns
+    ((_, column),) = table_of(x, y).columns
     assert isinstance(column, witness.LevelWitness)
-    (column,) = table_of(*normals(d=1)).columns
+    ((_, column),) = table_of(*normals(d=1)).columns
     assert isinstance(column, witness.NumberWitness)

@@ -11,8 +11,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc, xlogy
-from scipy.stats import rankdata
 
+from densdiff.core.ranks import average_ranks
 from densdiff.core.resample import holm
 from densdiff.core.scaling import FloatArray
 
@@ -93,7 +93,7 @@ def _standard_ranks(rows: FloatArray) -> FloatArray:
     """Mid-ranks with mean 0 and variance 1, those of a constant column 0, (n, d)."""
     ranks = np.empty(rows.shape)
     for j, values in enumerate(rows.T):
-        centered = rankdata(values) - 0.5 * (len(rows) + 1)
+        centered = average_ranks(values) - 0.5 * (len(rows) + 1)
         ranks[:, j] = centered / max(float(np.sqrt(np.mean(centered**2))), 0.1)  # .5 at least if two values differ
     return ranks
 
@@ -102,7 +102,7 @@ def _column(a: FloatArray, b: FloatArray, n_levels: int) -> _Column:
     if n_levels == 0:
         cuts = _cuts(a, b)
         if cuts is None:
-            codes = [((rankdata(x) - 0.5) / len(x) * _BINS).astype(np.int16) for x in (a, b)]
+            codes = [((average_ranks(x) - 0.5) / len(x) * _BINS).astype(np.int16) for x in (a, b)]
             return _Column((codes[0], codes[1]), _BINS, True)
         levels = [np.searchsorted(cuts, x) for x in (a, b)]
         n_levels = len(cuts) + 1

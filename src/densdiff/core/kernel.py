@@ -41,7 +41,8 @@ def squared_distances(rows: FloatArray, centers: FloatArray, direct: bool) -> Fl
     if direct:
         with np.errstate(over="ignore"):
             return np.asarray(cdist(rows, centers, "sqeuclidean"))
-    squared = rows @ (-2.0 * centers.T)  # (k, b)
+    # of tiles the rows are few; a power of two changes no other bit
+    squared = (-2.0 * rows) @ centers.T if len(rows) < len(centers) else rows @ (-2.0 * centers.T)  # (k, b)
     squared += np.einsum("ij,ij->i", rows, rows)[:, None]
     squared += np.einsum("ij,ij->i", centers, centers)
     return np.maximum(squared, 0.0, out=squared)

@@ -32,11 +32,11 @@ class Separated(NamedTuple):
         return min(lower, self.value), 1.0
 
 
-def share_called_x(values: FloatArray, omega: FloatArray) -> float:
-    """Weighted share of rows that a witness calls X by its values, 0 counting half; a half of no rows."""
+def share_called_x(values: FloatArray, omega: FloatArray) -> FloatArray:
+    """Weighted share of rows that witnesses call X by their values (.., k), 0 counting half; a half of no rows."""
     if not omega.size:
-        return 0.5
-    return min(1.0, float(omega @ (0.5 * (np.sign(values) + 1.0)) / omega.sum()))
+        return np.full(values.shape[:-1], 0.5)
+    return np.asarray(np.minimum(1.0, 0.5 * (np.sign(values) + 1.0) @ omega / omega.sum()))
 
 
 def separated(
@@ -50,7 +50,7 @@ def separated(
 
     Rows with the same number in ``clusters`` are copies and count as one observation.
     """
-    share_x, share_y = (share_called_x(values[own], omega[own]) for own in (in_x, ~in_x))
+    share_x, share_y = (float(share_called_x(values[own], omega[own])) for own in (in_x, ~in_x))
     weights = [omega[own] if clusters is None else np.bincount(clusters[own], omega[own]) for own in (in_x, ~in_x)]
     n, m = (1.0 / float(np.square(each).sum()) for each in weights)
     return Separated(share_x, share_y, newcombe_interval(share_x, share_y, n, m, level))

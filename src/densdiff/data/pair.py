@@ -41,6 +41,7 @@ class Pair:
     varying: BoolArray  # (d,)
     copies: int = 1
     levels: tuple[Levels, ...] = ()  # (d,) of columns of codes, None for numbers; empty if all are numbers
+    ties: tuple[str, ...] = ()  # those of the notes that matter only where densities are estimated
 
     @classmethod
     def of(
@@ -116,9 +117,9 @@ def _make_pair(
     y, w_y = _rows_of_positive_weight(y, weights_y, where[1], "weights_y")
     _warn_of_width(x, y, where, notes)
     copies = count_copies(x, y, notes, where, columns.coded, same)
-    notes += tie_notes(x, y, columns.names, copies, columns.coded)
-    pair = Pair.of(x, y, columns.names, columns.coded, notes, copies)
-    return replace(pair, weights_x=w_x, weights_y=w_y)
+    constants, ties = _column_notes(x, y, columns.names, copies, columns.coded)
+    pair = Pair.of(x, y, columns.names, columns.coded, [*notes, *constants, *ties], copies)
+    return replace(pair, weights_x=w_x, weights_y=w_y, ties=tuple(ties))
 
 
 def unweighted_pair(
@@ -223,8 +224,10 @@ def _row_hashes(sample: FloatArray) -> npt.NDArray[np.uint64]:
     return np.sort(hashes)
 
 
-def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: tuple[Levels, ...]) -> list[str]:
-    """Notes on constant and heavily tied columns of numbers, which have no density."""
+def _column_notes(
+    x: Sample, y: Sample, names: Sequence[str], copies: int, levels: tuple[Levels, ...]
+) -> tuple[list[str], list[str]]:
+    """Notes on constant columns of numbers, and on those that have no density: point masses, and many ties."""
     constants, ties = [], []
     advice = "rely on the normalized distance"
     (low_x, high_x), (low_y, high_y) = x.ends(), y.ends()
@@ -245,7 +248,7 @@ def tie_notes(x: Sample, y: Sample, names: Sequence[str], copies: int, levels: t
         if 2 * copies * distinct < len(rows):  # copies of whole rows are warned of once, not per column
             why = "tied values have no density, so the squared distance depends on sigma"
             ties.append(f"{label}: {distinct} distinct values in {len(rows)} rows; {why}: {advice}")
-    return capped(constants, "columns are constant and equal") + capped(ties, "columns are heavily tied")
+    return capped(constants, "columns are constant and equal"), capped(ties, "columns are heavily tied")
 
 
 def _rows_for_ties(x: Sample, y: Sample) -> FloatArray:

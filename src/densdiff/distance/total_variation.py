@@ -165,7 +165,7 @@ def pair_variation(
     ``pvalue`` is that of the test of both samples; None, and wherever rows are copies, for one that is made here.
     """
     data = prepare(pair, standardize=True, folds=folds, random_state=seed)
-    notes = list(data.notes)
+    notes = [note for note in data.notes if note not in data.checked.ties]  # ties matter to densities, not to shares
     rows = _drawn_rows(data, notes)
     table, clusters = _table(data, rows, notes)
     judged = judge(table) if model is None else judge_by(_fits_of(model, data, rows), table)
@@ -234,10 +234,12 @@ def _folds(
     for own in (in_x, ~in_x):  # from the seed and the sample's own size alone: swapping them changes nothing
         folds[own] = np.random.default_rng([data.seed, 9]).permutation(int(own.sum())) % data.n_folds
     _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(points):
+        return folds, None
     values = sorted((len(np.unique(column)) for column in numbers.T), reverse=True)
     inverse = inverse.reshape(-1)
     is_regular = any(_is_regular(inverse[own]) for own in (in_x, ~in_x))
-    if len(first) == len(points) or not (is_regular or _are_copies(values, len(first), len(points))):
+    if not (is_regular or _are_copies(values, len(first), len(points))):
         return folds, None
     is_atom = np.zeros(len(first), dtype=bool)  # as many equal rows as a fold has: they must be on both sides
     for own in (in_x, ~in_x):

@@ -7,40 +7,39 @@ they are or whitened, whichever scores better.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core import agreement, kernel, mixed_kernel, radial, selection
+from densdiff.core import kernel, mixed_kernel, radial, selection
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.core.selection import CURVE_LAMS, CURVE_RATIO
-from densdiff.engines.mixed_pairs import mixed_histograms
+from densdiff.core.selection import CURVE_LAMS
 from densdiff.engines.pair_distances import radial_sums
 from densdiff.errors import NumericalError
 from densdiff.solvers.base import DENSITY_X, DENSITY_Y, DIFFERENCE
 from densdiff.solvers.drawn_rows import Rows, common_widths, rows_of, smooth_widths, whitened_rows
+from densdiff.solvers.pair_counts import Models, PairCounts
 from densdiff.solvers.prepared import Prepared, WeightedSample
 from densdiff.solvers.spectral import SpectralSolver
 
+BoolArray = npt.NDArray[np.bool_]
+
 _WIDEST = 4.0  # sigma, in widths
 _NOISE = 0.02  # of the norms of two normal densities: a rung whose smoothest filter has more is left out
-_MOST_NOISE = 0.1  # of the norms of p and q as seen
 _MOST_RUNGS = {1: 17, 2: 13}
 _MOST_RUNGS_OF_MORE = 12
-_SMOOTHINGS = (0, 1, 2, 3, 4, 6)  # of categories, in steps of lam
 _GRID_COLUMNS = 2
 _DISTANCE_ROWS = 200  # of each sample
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
 _MANY_CLASSES, _NOTHING = 16, 1e-12
-_AT_EDGE = 0.5  # of the weight on the outermost sigma
 
 
 class Curve(Protocol):
     """f = p - q averaged over models."""
 
     @property
-    def models(self) -> "Models":
+    def models(self) -> Models:
         """The scored models."""
 
     @property
@@ -49,34 +48,6 @@ class Curve(Protocol):
 
     def values(self, points: FloatArray) -> tuple[FloatArray, float]:
         """f at points in inner units, (k,), and the logarithm of its factor in the curve's metric."""
-
-
-class Models(NamedTuple):
-    """Scores of a table of models and the noise in their curves, (S, L) each, over exp(log_unit)."""
-
-    sigmas: FloatArray  # (S,) widest first
-    scores: FloatArray
-    noise: FloatArray
-    log_unit: float
-
-    @property
-    def weights(self) -> FloatArray:
-        """How much each model counts, (S, L)."""
-        return selection.curve_weights(self.scores, self.noise)
-
-    @property
-    def least(self) -> float:
-        """The least score with its penalty, over exp(log_unit)."""
-        return float(selection.penalized(self.scores, self.noise).min())
-
-    def note(self) -> str | None:
-        """What to say when the best width may lie beyond those that were searched."""
-        by_sigma = self.weights.sum(axis=1)
-        if len(by_sigma) > 1 and by_sigma[-1] > _AT_EDGE:
-            return "f may have finer structure than the narrowest kernels that were tried"
-        if len(by_sigma) > 1 and by_sigma[0] > _AT_EDGE:
-            return "the widest kernels that were tried fit f best: these rows show no structure in it"
-        return None
 
 
 @dataclass(frozen=True)
@@ -126,17 +97,31 @@ def _sigmas(rows: Rows) -> FloatArray:
     From four widths down to where the smoothest filter of a sigma has noise of a fiftieth of the norms of two normal
     densities; and wider ones that are near the distances of rows, in many columns or between modes far apart.
     """
-    d = rows.numbers.shape[1]
+    d, per_row = rows.numbers.shape[1], sum(1.0 / size for size in rows.sizes)
+    return _ladder(_some_of_each(rows), d, per_row, rows.narrowest_seen)
+
+
+def pooled_sigmas(numbers: FloatArray, most: int) -> FloatArray:
+    """The sigmas that suit curves from at most so many of these rows, (N, d), found without a look at whose they are.
+
+    Rows are looked at in an order of their own, so that swapping the samples changes nothing.
+    """
+    n, d = numbers.shape
+    some_rows = numbers[np.argsort(numbers.sum(axis=1), kind="stable")[:: -(-n // (2 * _DISTANCE_ROWS))]]
+    return _ladder(some_rows, d, 4.0 / min(n, most), 0.0)  # equally large samples have the least noise
+
+
+def _ladder(some_rows: FloatArray, d: int, per_row: float, narrowest: float) -> FloatArray:
+    """The sigmas that suit rows of which some tell the distances; ``per_row`` is 1/n + 1/m."""
     if d == 0:
         return np.ones(1)
     peak = float(radial.radial_table(d, CURVE_LAMS[:1]).squared[0, 0])
-    per_row = sum(1.0 / size for size in rows.sizes)
     log_narrowest = (np.log(peak * per_row / (2.0 * _NOISE)) + 0.5 * d * np.log(2.0)) / d
     most = _MOST_RUNGS.get(d, _MOST_RUNGS_OF_MORE)
     count = int(np.clip(2.0 * (np.log(_WIDEST) - log_narrowest) / np.log(2.0) + 1.0, 2, most))
     ladder = _WIDEST * 2.0 ** (-0.5 * np.arange(count))
-    distances = kernel.sigma_ladder(_some_of_each(rows))
-    return np.concatenate([distances[distances > _WIDEST * np.sqrt(2.0)], ladder[ladder >= rows.narrowest_seen]])
+    distances = kernel.sigma_ladder(some_rows)
+    return np.concatenate([distances[distances > _WIDEST * np.sqrt(2.0)], ladder[ladder >= narrowest]])
 
 
 def _some_of_each(rows: Rows) -> FloatArray:
@@ -177,18 +162,15 @@ class _GridCurve:
 class PairCurve:
     """f from pairs of rows, of which the last columns may be codes of categories (E15, E16)."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: Rows, counts: PairCounts | None = None, is_used: BoolArray | None = None) -> None:
+        """``counts`` of pairs that other curves share, if they do, and which of its groups the rows are, (G,)."""
         self.rows, self.d = rows, rows.numbers.shape[1]
-        sigmas = _sigmas(rows)
-        smoothings = _SMOOTHINGS if len(rows.levels) else (0,)
-        steps = [agreement.agreement_steps(rows.levels, smoothing, CURVE_RATIO) for smoothing in smoothings]
-        last = agreement.last_step(float(CURVE_LAMS[-1]), CURVE_RATIO)
-        polynomials = agreement.agreement_polynomials(rows.levels, steps, CURVE_RATIO, last)
-        lams, places = agreement.stepped_lams(CURVE_LAMS, polynomials)
-        self.table = radial.radial_table(self.d, lams)
-        scored = _score_pairs(rows, sigmas, polynomials, places, self.table)
+        if counts is None:
+            counts = PairCounts(_sigmas(rows), [block.as_one_group() for block in rows.blocks()])
+        self.table = counts.table
+        scored = counts.models(rows.sizes, is_used)
         best = int(np.argmin([models.least for models in scored]))
-        self.models, self.polynomial, self.places = scored[best], polynomials[best], places[best]
+        self.models, self.polynomial, self.places = scored[best], counts.polynomials[best], counts.places[best]
 
     @property
     def log_volume(self) -> float:
@@ -239,68 +221,18 @@ class PairCurve:
         return mixed_kernel.mixed(step, (total,), self.polynomial)
 
 
+class FoldCurves:
+    """f from any folds of the rows, whose groups are the folds: one count of their pairs serves all."""
+
+    def __init__(self, rows: Rows, sigmas: FloatArray) -> None:
+        self.rows, self.counts = rows, PairCounts(sigmas, [rows])
+
+    def of(self, is_used: BoolArray) -> PairCurve:
+        """f from the folds that are used, (K,)."""
+        used_groups = np.tile(is_used, 2)
+        return PairCurve(self.rows.of_groups(used_groups), self.counts, used_groups)
+
+
 def _at(step: float, values: FloatArray, r: FloatArray) -> FloatArray:
     """A table of r = 0, step, .. at distances r."""
     return radial.interpolate(radial.Radial(step, (values,)), r)[0]
-
-
-def _score_pairs(
-    rows: Rows,
-    sigmas: FloatArray,
-    polynomials: list[agreement.AgreementPolynomial],
-    places: list[agreement.IntArray],
-    table: radial.RadialTable,
-) -> list[Models]:
-    """E17a's score of every model for each smoothing of categories, from pairs within blocks."""
-    d, blocks = rows.numbers.shape[1], rows.blocks()
-    per_row, share = sum(1.0 / size for size in rows.sizes), selection.share_of_densities(*rows.sizes)
-    runs = kernel.sigma_runs(sigmas)
-    radius = kernel.radius(rows.numbers - rows.numbers.mean(axis=0))
-    of_f, of_densities, noise = np.zeros((3, len(polynomials), len(sigmas), len(CURVE_LAMS)))  # without their scale
-    norms = np.zeros((len(polynomials), len(sigmas)))
-    for levels in runs:
-        bins = radial.make_bins(sigmas[levels], radius, table.reach)
-        means = [_block_means(block, rows.sizes, bins, polynomials, sigmas) for block in blocks]
-        for a, polynomial in enumerate(polynomials):
-            pairs = np.mean([block[a] for block in means], axis=0)  # (T, bins, 3)
-            own = polynomial.of_equal_rows @ table.squared[places[a], 0].T  # (L,)
-            for level in levels:
-                plain, squared = radial.binned_kernels(table, bins, float(sigmas[level]))
-                signals = mixed_kernel.sum_over_steps(plain, places[a], pairs).T  # (3, L)
-                squares = mixed_kernel.sum_over_steps(squared, places[a], pairs).T
-                noise[a, level] = own * per_row - squares[2]
-                norms[a, level] = squares[1, 0]
-                of_f[a, level], of_densities[a, level] = squares[:2] - 2.0 * signals[:2] + noise[a, level]
-    is_noisy = (noise[:, :, 0] > _MOST_NOISE * norms).all(axis=0)  # (S,) few rows are within reach of each other
-    kept = max(1, int(np.argmax(is_noisy))) if is_noisy.any() else len(sigmas)
-    log_scales = np.array([radial.log_scale(float(sigma), d) for sigma in sigmas[:kept]])
-    with np.errstate(under="ignore"):
-        scales = np.exp(log_scales[-1] - log_scales)[:, None]
-    scores = (of_f + share * of_densities)[:, :kept] * scales
-    found = zip(scores, noise[:, :kept] * scales, strict=True)
-    return [Models(sigmas[:kept], score, curve_noise, -float(log_scales[-1])) for score, curve_noise in found]
-
-
-def _block_means(
-    block: Rows,
-    sizes: tuple[float, float],
-    bins: radial.Bins,
-    polynomials: list[agreement.AgreementPolynomial],
-    sigmas: FloatArray,
-) -> list[FloatArray]:
-    """Mean e_t over pairs of a block at every node, (T, bins, 3) for each smoothing: X with X less twice X with Y plus
-    Y with Y; what of that is within the samples; and that over the sizes of the samples.
-    """
-    in_x = block.groups < block.n_groups
-    order = np.argsort(~in_x, kind="stable")
-    numbers = block.numbers - block.numbers.mean(axis=0)
-    direct = kernel.needs_direct_differences(kernel.radius(numbers), float(sigmas[-1]), numbers.shape[1])
-    omega = np.concatenate([block.omega[in_x] / block.omega[in_x].sum(), block.omega[~in_x] / block.omega[~in_x].sum()])
-    rows, samples = np.hstack([numbers, block.codes])[order], (~in_x)[order].astype(np.intp)
-    own = np.bincount(samples, np.square(omega))  # (2,)
-    within = 1.0 / np.maximum(1.0 - own, np.finfo(np.float64).tiny)
-    n, m = sizes
-    histograms = mixed_histograms(rows, omega, samples, bins, polynomials, direct=direct)
-    weights = np.array([[within[0], -1.0, -1.0, within[1]], [within[0], 0.0, 0.0, within[1]]])
-    weights = np.vstack([weights, weights[1] / [n, 1.0, 1.0, m]])
-    return [histograms.sums(a, weights) for a in range(len(polynomials))]

@@ -99,6 +99,18 @@ class Rows:
         chosen = {name: getattr(self, name)[kept] for name in ("numbers", "codes", "omega", "groups")}
         return replace(self, **chosen)
 
+    def of_groups(self, is_used: npt.NDArray[np.bool_]) -> "Rows":
+        """The rows of some of the groups, (2 n_groups,), with weights that sum to 1 in each sample."""
+        kept = is_used[self.groups]
+        groups = self.groups[kept]
+        omega, samples = self.omega[kept], (groups >= self.n_groups).astype(np.intp)
+        omega = omega / np.bincount(samples, omega, minlength=2)[samples]
+        return replace(self, numbers=self.numbers[kept], codes=self.codes[kept], omega=omega, groups=groups)
+
+    def as_one_group(self) -> "Rows":
+        """The rows of each sample as a single group."""
+        return replace(self, groups=(self.groups >= self.n_groups).astype(np.intp), n_groups=1)
+
     def blocks(self) -> list["Rows"]:
         """Rows in blocks, at most `BLOCK_ROWS` of each sample: the pairs within blocks stand for all pairs (E17)."""
         each, rows = BLOCK_ROWS // self.n_groups, np.bincount(self.groups)

@@ -5,7 +5,7 @@ them: single columns, their sum, two normal densities, the pair of columns whose
 columns. Columns of numbers are normal scores of their pooled ranks; labels of held-out rows are never looked at.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,18 +15,20 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core import gaussian_witness
-from densdiff.core.column_witness import ColumnWitness, LevelWitness, NumberWitness, normal_scores
+from densdiff.core.column_witness import LevelWitness, NumberWitness, Votes, grid_size, normal_scores
+from densdiff.core.gaussian_witness import FoldMoments
 from densdiff.core.scaling import FloatArray
 from densdiff.core.separation import share_called_x
-from densdiff.solvers.curve import PairCurve
+from densdiff.solvers.curve import FoldCurves, pooled_sigmas
 from densdiff.solvers.drawn_rows import Rows
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
 _FEW_VALUES, _ROWS_A_VALUE = 50, 20  # numbers with so few distinct values are levels
+_SCORES = 1 << 19  # of columns that are judged at once
 _FEWEST = 5  # training rows of a sample, for witnesses of several columns
-_TRAINING_ROWS = 800  # of each sample, of which f of all columns is made
+_JOINT_ROWS = 1000  # of each sample, of whose folds f of all columns is made
 _ROWS_A_PARAMETER = 2.0  # of the smaller training sample, for a covariance of its own
 ALL, SUM, LINEAR, QUADRATIC, PAIR = "all columns", "sum over columns", "linear", "quadratic", "pair"
 
@@ -61,17 +63,60 @@ class Table:
         return cls(scores, codes, levels, omega, in_x, folds, int(folds.max()) + 1, names)
 
     @cached_property
-    def columns(self) -> list[ColumnWitness]:
-        """A witness for every column."""
-        groups = self.folds + np.where(self.in_x, 0, self.n_folds)
-        found: list[ColumnWitness] = []
-        for column in self.scores.T:
-            distinct, places = np.unique(column, return_inverse=True)
-            if len(distinct) <= min(_FEW_VALUES, len(column) // _ROWS_A_VALUE):
-                found.append(LevelWitness(places, self.omega, groups, self.n_folds))
+    def columns(self) -> list[tuple[IntArray, NumberWitness | LevelWitness]]:
+        """Witnesses of single columns with the numbers of theirs: of numbers with grids of one size together."""
+        folds = self.omega, self.groups, self.n_folds
+        found: list[tuple[IntArray, NumberWitness | LevelWitness]] = []
+        by_size = defaultdict[int, list[int]](list)
+        d, at_once = self.scores.shape[1], max(1, _SCORES // len(self.folds))
+        few = min(_FEW_VALUES, len(self.folds) // _ROWS_A_VALUE)
+        for j, column in enumerate(self.scores.T):
+            if len(np.unique(column[: 2 * few + 1])) > few or len(np.unique(column)) > few:
+                by_size[grid_size(column)].append(j)
             else:
-                found.append(NumberWitness(column, self.omega, groups, self.n_folds))
-        return found + [LevelWitness(column, self.omega, groups, self.n_folds) for column in self.codes.T]
+                places = np.unique(column, return_inverse=True)[1]
+                found.append((np.array([j]), LevelWitness(places, *folds)))
+        some_alike = [each[i : i + at_once] for each in by_size.values() for i in range(0, len(each), at_once)]
+        found += [(np.array(some), NumberWitness(self.scores[:, some], *folds)) for some in some_alike]
+        return found + [(np.array([d + j]), LevelWitness(codes, *folds)) for j, codes in enumerate(self.codes.T)]
+
+    @cached_property
+    def moments(self) -> list[FoldMoments]:
+        """Moments of the scores of X and of Y, by fold."""
+        samples = (self.in_x, ~self.in_x)
+        return [FoldMoments(self.scores[own], self.omega[own], self.folds[own], self.n_folds) for own in samples]
+
+    @cached_property
+    def joint(self) -> FoldCurves:
+        """f of all columns by fold, from some of the rows, evenly spaced in each fold of each sample."""
+        groups = [np.flatnonzero(self.groups == g) for g in range(2 * self.n_folds)]
+        counts = [min(len(own), _JOINT_ROWS // self.n_folds) for own in groups]
+        spaced = [np.arange(count) * len(own) // max(count, 1) for count, own in zip(counts, groups, strict=True)]
+        drawn = np.concatenate([own[places] for own, places in zip(groups, spaced, strict=True)])
+        rows = Rows(
+            numbers=self.scores[drawn],
+            codes=self.codes[drawn].astype(np.float64),
+            omega=self.omega[drawn],
+            groups=self.groups[drawn],
+            n_groups=self.n_folds,
+            levels=self.levels,
+            spacings=np.zeros(self.scores.shape[1]),
+        )
+        return FoldCurves(rows, pooled_sigmas(self.scores, 2 * _JOINT_ROWS))
+
+    @property
+    def groups(self) -> IntArray:
+        """The folds of X's rows from 0, those of Y's from ``n_folds``, (N,)."""
+        return np.where(self.in_x, self.folds, self.folds + self.n_folds)
+
+    def votes(self, is_used: BoolArray, rows: IntArray, wanted: IntArray) -> Votes:
+        """What some columns, in their order, learned from the folds that are used (K,), say of rows, (c, k)."""
+        votes = Votes(*np.empty((2, len(wanted), len(rows))))
+        for numbers, witness in self.columns:
+            places, own = np.isin(wanted, numbers), np.flatnonzero(np.isin(numbers, wanted))
+            if len(own):
+                votes.f[places], votes.log_ratio[places] = witness.votes(is_used, rows, own)
+        return votes
 
 
 @dataclass(frozen=True)
@@ -94,10 +139,12 @@ def judge(table: Table) -> Judged:
     for k, j in combinations(range(table.n_folds), 2) if table.n_folds > 2 else ():
         are_neighbours = j - k in (1, table.n_folds - 1)
         rows = np.flatnonzero((table.folds == k) | (table.folds == j))
-        for name, values in _witnesses(table, (k, j), rows, joint=are_neighbours).items():
-            for outer, validated in ((k, j), (j, k)):
-                chosen = table.folds[rows] == validated
-                inner[outer].setdefault(name, []).append(separated(values[chosen], table, rows[chosen]))
+        found = _witnesses(table, (k, j), rows, joint=are_neighbours)
+        values = np.array(list(found.values()))
+        for outer, validated in ((k, j), (j, k)):
+            chosen = table.folds[rows] == validated
+            for name, value in zip(found, separated(values[:, chosen], table, rows[chosen]), strict=True):
+                inner[outer].setdefault(name, []).append(float(value))
     values, names = np.zeros(len(table.folds)), []
     unchosen = SUM if len(table.names) > 1 else f"column {table.names[0]!r}"
     for k in range(table.n_folds):
@@ -111,12 +158,12 @@ def judge(table: Table) -> Judged:
 
 def judge_columns(table: Table) -> list[FloatArray]:
     """f of every column, from the other folds, at every row: (N,) for each column."""
-    found = [np.zeros(len(table.folds)) for _ in table.columns]
+    every = np.arange(len(table.names))
+    found = np.zeros((len(every), len(table.folds)))
     for k in range(table.n_folds):
         rows, is_used = np.flatnonzero(table.folds == k), np.arange(table.n_folds) != k
-        for values, column in zip(found, table.columns, strict=True):
-            values[rows] = column.votes(is_used, rows).f
-    return found
+        found[:, rows] = table.votes(is_used, rows, every).f
+    return list(found)
 
 
 def judge_by(says: Callable[[BoolArray, IntArray], FloatArray], table: Table) -> Judged:
@@ -128,10 +175,10 @@ def judge_by(says: Callable[[BoolArray, IntArray], FloatArray], table: Table) ->
     return Judged(values, (ALL,) * table.n_folds)
 
 
-def separated(values: FloatArray, table: Table, rows: IntArray) -> float:
-    """Share of X's rows that a witness calls X less that of Y's; 0 counts half."""
+def separated(values: FloatArray, table: Table, rows: IntArray) -> FloatArray:
+    """Share of X's rows that witnesses call X by their values (.., k), less that of Y's; 0 counts half."""
     in_x, omega = table.in_x[rows], table.omega[rows]
-    return share_called_x(values[in_x], omega[in_x]) - share_called_x(values[~in_x], omega[~in_x])
+    return share_called_x(values[..., in_x], omega[in_x]) - share_called_x(values[..., ~in_x], omega[~in_x])
 
 
 def _within_fold(values: FloatArray) -> FloatArray:
@@ -145,62 +192,34 @@ def _witnesses(
 ) -> dict[str, FloatArray]:
     """What witnesses learned without the held folds say of some rows, by name."""
     is_used = ~np.isin(np.arange(table.n_folds), held)
-    found: dict[str, FloatArray] = {}
-    total = np.zeros(len(rows))
-    for name, column in zip(table.names, table.columns, strict=True):
-        label = f"column {name!r}"
-        if only in (None, SUM, label):
-            votes = column.votes(is_used, rows)
-            found[label] = votes.f
-            total += votes.log_ratio
+    labels = [f"column {name!r}" for name in table.names]
+    wanted = [j for j, label in enumerate(labels) if only in (None, SUM, label)]
+    votes = table.votes(is_used, rows, np.array(wanted, dtype=np.intp))
+    found = {labels[j]: f for j, f in zip(wanted, votes.f, strict=True)}
     if len(table.names) > 1:
-        found[SUM] = total
+        found[SUM] = votes.log_ratio.sum(axis=0)
         is_training = ~np.isin(table.folds, held)
         if min(np.bincount(table.in_x[is_training], minlength=2)) >= _FEWEST:
             if only in (None, LINEAR, QUADRATIC, PAIR):
-                found |= _normal_witnesses(table, is_training, rows)
-            found |= {ALL: _joint_witness(table, is_training, rows)} if joint else {}
+                found |= _normal_witnesses(table, is_used, rows)
+            if joint:
+                points = np.hstack([table.scores[rows], table.codes[rows]])
+                found[ALL], _ = table.joint.of(is_used).values(points)
     return found
 
 
-def _normal_witnesses(table: Table, is_training: BoolArray, rows: IntArray) -> dict[str, FloatArray]:
+def _normal_witnesses(table: Table, is_used: BoolArray, rows: IntArray) -> dict[str, FloatArray]:
     """Likelihood ratios of normal densities of the columns of numbers, where there are two or more."""
     d = table.scores.shape[1]
     if d < 2:
         return {}
-    chosen = [is_training & in_sample for in_sample in (table.in_x, ~table.in_x)]
-    x, y = (table.scores[each] for each in chosen)
-    omega = table.omega[chosen[0]], table.omega[chosen[1]]
-    points = table.scores[rows]
-    found = {LINEAR: gaussian_witness.linear_witness(x, y, omega, points)}
-    if min(len(x), len(y)) >= _ROWS_A_PARAMETER * d:
-        found[QUADRATIC] = gaussian_witness.quadratic_witness(x, y, omega, points)
-    if d > 2 and min(len(x), len(y)) >= 2 * _ROWS_A_PARAMETER:
+    x, y = (moments.of(is_used) for moments in table.moments)
+    points, fewest = table.scores[rows], min(len(x.omega), len(y.omega))
+    found = {LINEAR: gaussian_witness.linear_witness(x, y, points)}
+    if fewest >= _ROWS_A_PARAMETER * d:
+        found[QUADRATIC] = gaussian_witness.quadratic_witness(x, y, points)
+    if d > 2 and fewest >= 2 * _ROWS_A_PARAMETER:
         pair = list(gaussian_witness.most_changed_pair(x, y))
-        found[PAIR] = gaussian_witness.quadratic_witness(x[:, pair], y[:, pair], omega, points[:, pair])
+        x, y = (moments.of_columns(is_used, pair) for moments in table.moments)
+        found[PAIR] = gaussian_witness.quadratic_witness(x, y, points[:, pair])
     return found
-
-
-def _joint_witness(table: Table, is_training: BoolArray, rows: IntArray) -> FloatArray:
-    """f of all columns from some of the training rows."""
-    chosen = []
-    for in_sample in (table.in_x, ~table.in_x):
-        own = np.flatnonzero(is_training & in_sample)
-        chosen.append(own[:: -(-len(own) // _TRAINING_ROWS)])
-    training = np.concatenate(chosen)
-    omega = table.omega[training]
-    samples = np.repeat([0, 1], [len(chosen[0]), len(chosen[1])])
-    omega = omega / np.bincount(samples, omega)[samples]
-    curve = PairCurve(
-        Rows(
-            numbers=table.scores[training],
-            codes=table.codes[training].astype(np.float64),
-            omega=omega,
-            groups=samples.astype(np.intp),
-            n_groups=1,
-            levels=table.levels,
-            spacings=np.zeros(table.scores.shape[1]),
-        )
-    )
-    values, _ = curve.values(np.hstack([table.scores[rows], table.codes[rows]]))
-    return values

@@ -100,8 +100,9 @@ def _spread_models(data: Prepared, grids: Grids, centers: Centers | None) -> lis
 def pooled_model(estimator: LSDD, data: Prepared, centers: Centers | None = None) -> tuple[Model, Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = data.pooled_user_rows(POOLED_ROWS)
-    # in an order of their own, so that swapping the samples changes nothing
-    pooled = np.sort(pooled, axis=0) if pooled.shape[1] == 1 else pooled[np.lexsort(pooled.T)]
+    # in an order of their own, so that swapping the samples changes nothing; other columns matter for ties of the last
+    has_ties = len(np.unique(pooled[:, -1])) < len(pooled)
+    pooled = pooled[np.lexsort(pooled.T) if has_ties else np.argsort(pooled[:, -1])]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
     half = len(order) // 2
     model: LSDD = clone(estimator).set_params(random_state=data.seed)
