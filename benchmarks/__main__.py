@@ -22,6 +22,7 @@ NAMES = (
     "densities",
     "curves",
     "power",
+    "frontier",
     "robustness",
     "peers",
     "balance",

@@ -70,9 +70,9 @@ def bump(random):
     return np.where(in_bump, 0.8 + 0.1 * normal(random, 1), normal(random, 1)), normal(random, 1)
 
 
-def blobs(random):
+def blobs(random, rho=0.85):
     corners = 5.0 * random.integers(3, size=(2, ROWS, 2))
-    return corners[0] + correlated(random, 0.85), corners[1] + normal(random, 2)
+    return corners[0] + correlated(random, rho), corners[1] + normal(random, 2)
 
 
 def tail(random):
