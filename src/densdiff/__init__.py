@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from densdiff.results import VERSION as __version__
     from densdiff.series.detect import ChangesResult, detect_changes
     from densdiff.series.monitor import ChangeMonitor, MonitorStep
+    from densdiff.testing.sequential import anytime_pvalues
     from densdiff.testing.two_sample import TwoSampleResult, two_sample_test
 
 __all__ = [
@@ -66,6 +67,7 @@ __all__ = [
     "TotalVariationResult",
     "TwoSampleResult",
     "__version__",
+    "anytime_pvalues",
     "compare",
     "datasets",
     "detect_changes",
@@ -91,6 +93,7 @@ _HOME = {
     "TotalVariationResult": "distance.total_variation",
     "TwoSampleResult": "testing.two_sample",
     "two_sample_test": "testing.two_sample",
+    "anytime_pvalues": "testing.sequential",
     "ColumnDifference": "comparing.results",
     "Comparison": "comparing.results",
     "MissingDifference": "comparing.results",

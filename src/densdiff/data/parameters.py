@@ -66,6 +66,43 @@ def fraction(value: Any, name: str) -> float:
     return number
 
 
+def pvalues(value: Any, name: str) -> FloatArray:
+    """P-values of one or more looks, each above 0 and at most 1, (k,)."""
+    need = f"{argument(name)} must be a 1-D sequence of numbers, one p-value for each look"
+    try:
+        values = np.ma.asarray(value) if isinstance(value, np.ma.MaskedArray) else np.asarray(value)
+    except ValueError:
+        raise InputError(f"{need}; got {describe_value(value)}: {describe_ragged(value)}", argument=name) from None
+    if values.ndim != 1 or not values.size:
+        got = describe_value(value) if values.ndim == 0 else f"shape {values.shape}"
+        raise InputError(f"{need}; got {got if values.size else 'none'}", argument=name)
+    # NumPy turns [0.5, "a"] into text and [0.5, True] into numbers, so lists are looked at as they are
+    items = value if isinstance(value, (list, tuple)) else values.tolist()
+    numeric = [math.nan if is_missing(each) else each for each in items]
+    for position, each in enumerate(numeric):
+        if not isinstance(each, numbers.Real) or isinstance(each, (bool, np.bool_)):
+            hint = " (did you mean its pvalue?)" if hasattr(each, "pvalue") else ""
+            raise InputError(f"{need}; got {describe_value(each)} at position {position}{hint}", argument=name)
+    checked = np.array(numeric, dtype=np.float64)
+    _refuse_impossible(checked, name)
+    return checked
+
+
+def _refuse_impossible(values: FloatArray, name: str) -> None:
+    """Raise if a number cannot be a p-value."""
+    bad = np.flatnonzero(~((values > 0) & (values <= 1)))
+    if not bad.size:
+        return
+    first = values[bad[0]]
+    reason = ""
+    if np.isnan(first):
+        reason = ": leave out looks that were not taken"
+    elif first == 0:
+        reason = ": a permutation p-value is never 0, count the data themselves among the permutations"
+    got = f"{describe_value(first)} at position {bad[0]}{reason}"
+    raise InputError(f"{argument(name)} must be above 0 and at most 1; got {got}", argument=name)
+
+
 def choice(value: Any, name: str, options: tuple[str, ...]) -> str:
     """One of ``options``; a typo is answered with the nearest one."""
     if not isinstance(value, str) or value not in options:
