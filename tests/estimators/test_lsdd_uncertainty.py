@@ -47,20 +47,24 @@ def plain_band(x, y, omega, points, sigma, lam):
 
 @pytest.mark.parametrize("solver", EXACT)
 @pytest.mark.parametrize("d", [1, 2])
-def test_pointwise_band_equals_a_loop_over_rows_and_points(draw, solver, d):
+def test_band_of_the_rough_model_equals_a_loop_over_rows_and_points(draw, solver, d):
     x, y = draw(5, 30, 22, d)
     model = dd.LSDD(solver=solver, standardize=False, random_state=0)
     omega = [shares(np.random.default_rng(1), len(rows), True) for rows in (x, y)]
-    model.fit(x, y, *omega)
+    fit = model.fit(x, y, *omega).fit_
     points = y[:8]
-    sigma, lam, _ = uncertainty.band_model(model.fit_)
-    unit = model.fit_.data.scaling.sigma_unit
-    center, error = plain_band(x, y, omega, points, sigma * unit, lam)
-    band = model.confidence_band(points, 0.9, simultaneous=False)
-    f, z = model.predict(points), ndtri(0.95)
+    sigma, lam, _ = band_model = uncertainty.band_model(fit)
+    center, error = plain_band(x, y, omega, points, sigma * fit.data.scaling.sigma_unit, lam)
+    (named,) = fit.single_models([band_model])
+    rough = uncertainty.rough_band(named.solver, named.data, fit.data.scaling.apply(points), 0.9, simultaneous=False)
+    scale = np.exp(-named.solver.log_scale(sigma) - fit.data.scaling.log_volume)
     slack = (1e-9 if solver == "pairs" else 10 * GRID_TOLERANCE[d]) * error.max()
-    np.testing.assert_allclose(band.lower, np.minimum(f, center - z * error), atol=slack)
-    np.testing.assert_allclose(band.upper, np.maximum(f, center + z * error), atol=slack)
+    np.testing.assert_allclose(scale * rough.center, center, atol=slack)
+    np.testing.assert_allclose(scale * rough.error, error, atol=slack)
+    assert rough.factor == pytest.approx(ndtri(0.95))
+    band, f = model.confidence_band(points, 0.9, simultaneous=False), model.predict(points)
+    assert (band.lower <= np.minimum(f, center - ndtri(0.95) * error) + slack).all()
+    assert (band.upper >= np.maximum(f, center + ndtri(0.95) * error) - slack).all()
 
 
 def fitted(draw, solver, seed=6, n=60, m=45, d=2, **options):

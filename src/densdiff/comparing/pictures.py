@@ -23,9 +23,9 @@ def curve(column: NumberColumn, level: float) -> Curve:
     pair = column.pair if all_at_once(column.pair.x, column.pair.y) else fit.data.checked
     points = _points(pair, 0, _POINTS)  # (k,)
     inner = fit.data.scaling.apply(points[:, None])  # (k, 1)
-    estimate, lower, upper = band(fit, inner, level, simultaneous=True)
+    limits = band(fit, inner, level, simultaneous=True)
     a, b = fit.density_values(inner)
-    return Curve(points, a, b, -estimate, -upper, -lower)
+    return Curve(points, a, b, -limits.estimate, -limits.upper, -limits.lower)
 
 
 def shares(column: LevelColumn) -> Shares:

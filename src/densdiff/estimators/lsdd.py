@@ -214,15 +214,16 @@ class LSDD(BaseEstimator):
         fit = self._fitted()
         level, simultaneous = parameters.fraction(level, "level"), parameters.flag(simultaneous, "simultaneous")
         rows = self._checked_points(fit, points)
-        estimate, lower, upper = band(fit, fit.data.scaling.apply(rows), level, simultaneous)
+        limits = band(fit, fit.data.scaling.apply(rows), level, simultaneous)
+        notes = [*self._notes(fit), *_curve_notes(fit), *([limits.note] if limits.note else [])]
         return Band(
             points=rows,
-            estimate=estimate,
-            lower=lower,
-            upper=upper,
+            estimate=limits.estimate,
+            lower=limits.lower,
+            upper=limits.upper,
             level=level,
             simultaneous=simultaneous,
-            **self._receipt(fit, [*self._notes(fit), *_curve_notes(fit)]),
+            **self._receipt(fit, notes),
         )
 
     @on_one_thread

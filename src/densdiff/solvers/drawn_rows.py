@@ -80,7 +80,7 @@ class Rows:
     def scaled(self, scales: FloatArray) -> "Rows":
         """Each column of numbers divided by its scale."""
         numbers = np.asfortranarray(self.numbers / scales)
-        spacings = np.array([_spacing(values) for values in numbers.T])
+        spacings = np.array([spacing_of(values) for values in numbers.T])
         log_volume = self.log_volume + float(np.log(scales).sum())
         return replace(self, numbers=numbers, spacings=spacings, log_volume=log_volume, divisors=self.divisors * scales)
 
@@ -199,7 +199,7 @@ def covariance_within(rows: Rows) -> FloatArray:
     return total
 
 
-def _spacing(values: FloatArray) -> float:
+def spacing_of(values: FloatArray) -> float:
     """The smallest step between values that occur twice or more on average; 0 for others."""
     distinct = np.unique(values)
     return float(np.diff(distinct).min()) if 1 < len(distinct) <= len(values) / 2 else 0.0

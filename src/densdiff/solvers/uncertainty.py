@@ -1,26 +1,36 @@
 """Bands of a curve, from a solver's kernel between rows.
 
-They are for f itself: their centre is a rougher estimate with the bias of its filter taken off once more (2F - F^2).
-Constants are those of docs/calibration.md. Intervals of distances are made in `overlap`.
+They are for f itself: their centre is a rougher estimate with the bias of its filter taken off once more (2F - F^2),
+and finer ones, which are in `roughness`, widen them. Constants are those of docs/calibration.md. Intervals of distances
+are made in `overlap`.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from densdiff.core import noise
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, Model, Solver
+from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, FilterKernel, Model, Solver
 from densdiff.solvers.fit import Fit
-from densdiff.solvers.prepared import Prepared, subsample
+from densdiff.solvers.prepared import LEVEL_ROWS, Prepared, subsample
+from densdiff.solvers.roughness import Evidence, narrow_curve, narrowings, one_row_weight
 
 _BAND_ROWS = 1000
 _RESAMPLES = 1000
 _BLOCK = 1 << 21  # kernel values at a time
+_MOST_COLUMNS = 3  # of numbers: in more, kernels are too wide for limits between neighbours to mean anything
+_REACH = 0.6  # of sigma: so far from a jump the centre is again what it would be without it
+_TOO_ROUGH = (
+    "f is rougher at some of the points than the band can follow: it has narrow peaks, or values that repeat, and may "
+    "leave the limits there"
+)
 
 
 def narrowing(d: int) -> float:
     """How many times narrower than the chosen sigma the rough models are; their kernels stay 6 times higher at most."""
-    return float(2.0 ** min(0.5, 2.5 / d))
+    return 2.0 if d == 1 else float(2.0 ** min(0.5, 2.5 / d))
 
 
 def band_model(fit: Fit) -> Model:
@@ -39,22 +49,87 @@ def normal_quantile(level: float) -> float:
     return float(ndtri(0.5 + 0.5 * level))
 
 
-def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """f at points in inner units, and limits below and above it, in the user's units, (k,) each."""
-    (named,) = fit.single_models([band_model(fit)])
-    rough = named.solver
+class Limits(NamedTuple):
+    """f at points and limits below and above it, in the user's units, (k,) each; a note where they may not hold it."""
+
+    estimate: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    note: str | None
+
+
+class RoughBand(NamedTuple):
+    """Centre and standard error at points, (k,) each, times the scale of the solver's only sigma; how many errors the
+    band reaches to either side.
+    """
+
+    center: FloatArray
+    error: FloatArray
+    factor: float
+
+
+def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limits:
+    """f at points in inner units, and limits for f itself: of all points at once, or of each.
+
+    The band of one rough model, widened by what the model smears, and where finer models show more than it does by
+    their limits.
+    """
+    model = band_model(fit)
+    (named,) = fit.single_models([model])
+    solver, d = named.solver, points.shape[1] - len(fit.data.levels)
     # the finer grid of a rougher model may not reach all rows, and pairs of drawn ones take its place
-    center, half = rough_band(rough, named.data, points, level, simultaneous)
-    log_factor = -rough.log_scale(float(rough.sigmas[0])) - fit.data.scaling.log_volume
-    estimate = fit.difference(points)
-    lower, upper = from_log(center - half, log_factor), from_log(center + half, log_factor)
-    return estimate, np.minimum(estimate, lower), np.maximum(estimate, upper)
+    rough = rough_band(solver, named.data, points, level, simultaneous)
+    lower, upper = rough.center - rough.factor * rough.error, rough.center + rough.factor * rough.error
+    is_too_rough = False
+    if d <= _MOST_COLUMNS and len(points):
+        # a jump is at few of all points, where the error of one counts; at one of them, it is nowhere
+        margin = normal_quantile(level) * rough.error if simultaneous else 0.0
+        least, largest = _range_near(solver, points, _REACH * model.sigma, d)
+        lower, upper = np.minimum(lower, least - margin), np.maximum(upper, largest + margin)
+        if isinstance(solver, FilterKernel) and d > 0:
+            evidence = Evidence.of(named.data, solver, model)
+            lower, upper, is_too_rough = _widened(evidence, points, (lower, upper), rough.factor, level)
+    estimate, log_factor = fit.difference(points), -solver.log_scale(model.sigma) - fit.data.scaling.log_volume
+    lower, upper = from_log(lower, log_factor), from_log(upper, log_factor)
+    note = _TOO_ROUGH if is_too_rough else None
+    return Limits(estimate, np.minimum(estimate, lower), np.maximum(estimate, upper), note)
 
 
-def rough_band(
-    solver: Solver, data: Prepared, points: FloatArray, level: float, simultaneous: bool
-) -> tuple[FloatArray, FloatArray]:
-    """Centre and half width at points in inner units, (k,) each, times the scale of the solver's only sigma.
+def _range_near(solver: Solver, points: FloatArray, reach: float, d: int) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest centre at points and their neighbours along each column of numbers, (k,) each."""
+    steps = np.zeros((2 * d + 1, points.shape[1]))
+    for j in range(d):
+        steps[2 * j : 2 * j + 2, j] = -reach, reach
+    with np.errstate(over="ignore"):  # points far away
+        near = (points + steps[:, None]).reshape(-1, points.shape[1])
+    centers = _centers(solver, near).reshape(len(steps), -1)  # (2 d + 1, k)
+    return centers.min(axis=0), centers.max(axis=0)
+
+
+def _widened(
+    evidence: Evidence, points: FloatArray, limits: tuple[FloatArray, FloatArray], factor: float, level: float
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Limits that hold those of finer models too, where these show more; and whether still finer ones would.
+
+    Narrower kernels have more places to be wrong at, and their limits take more errors, as if each place were tested.
+    """
+    lower, upper = (limit.copy() for limit in limits)
+    miss, is_too_rough = float(ndtr(-factor)), False
+    tests = max(1.0, 0.5 * (1.0 - level) / max(miss, np.finfo(float).tiny))
+    step = max(1, _BLOCK // (2 * LEVEL_ROWS))
+    for start in range(0, len(points), step):
+        narrower, too_rough = narrowings(evidence, points[start : start + step], tests)
+        is_too_rough |= too_rough
+        finer = np.flatnonzero((narrower > 1.0).any(axis=1))
+        center, error = narrow_curve(evidence, points[start + finer], narrower[finer])
+        half = -ndtri(miss / narrower[finer].prod(axis=1)) * error
+        lower[start + finer] = np.minimum(lower[start + finer], center - half)
+        upper[start + finer] = np.maximum(upper[start + finer], center + half)
+    return lower, upper, is_too_rough
+
+
+def rough_band(solver: Solver, data: Prepared, points: FloatArray, level: float, simultaneous: bool) -> RoughBand:
+    """The band of the solver's only model at points in inner units.
 
     The simultaneous band multiplies every standard error by a quantile of the largest studentized error over all
     points, resampled by giving each row's contribution a normal factor. A row of each sample at the point itself is
@@ -64,8 +139,7 @@ def rough_band(
     subsamples = [subsample(sample, data.seed, _BAND_ROWS) for sample in (data.x, data.y)]
     x, y = (sample.stand_in for sample in subsamples)
     multipliers = _multipliers(len(x.omega), len(y.omega), data.seed)
-    # a row's weight; in more columns rows are less often as near as the point itself
-    one_row = 2.0 ** (0.25 * (1 - points.shape[1])) * np.hypot(x.share * x.squares, y.share * y.squares)
+    one_row = one_row_weight(subsamples[0], subsamples[1], points.shape[1])
     errors, largest = np.empty(len(points)), np.zeros(_RESAMPLES)
     step = max(1, _BLOCK // len(multipliers))
     for start in range(0, len(points), step):
@@ -80,8 +154,13 @@ def rough_band(
     factor = normal_quantile(level)
     if simultaneous:
         factor = max(factor, float(np.quantile(largest, level)))
-    center = solver.unbiased(DIFFERENCE, (0, 0), points) * np.exp(solver.log_scale(model.sigma) - solver.log_scales[0])
-    return center, factor * errors
+    return RoughBand(_centers(solver, points), errors, factor)
+
+
+def _centers(solver: Solver, points: FloatArray) -> FloatArray:
+    """f at points by the solver's only model, times the scale of its sigma, (k,)."""
+    scale = np.exp(solver.log_scale(float(solver.sigmas[0])) - solver.log_scales[0])
+    return np.asarray(solver.unbiased(DIFFERENCE, (0, 0), points) * scale)
 
 
 def _multipliers(n: int, m: int, seed: int) -> FloatArray:
