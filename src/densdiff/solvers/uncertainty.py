@@ -22,6 +22,7 @@ _BAND_ROWS = 1000
 _RESAMPLES = 1000
 _BLOCK = 1 << 21  # kernel values at a time
 _MOST_COLUMNS = 3  # of numbers: in more, kernels are too wide for limits between neighbours to mean anything
+_HIGHEST = 6.0  # times: what narrowing the columns one by one may add to the height of kernels
 _REACH = 0.6  # of sigma: so far from a jump the centre is again what it would be without it
 _AUTOMATIC = Settings(None, None, "auto", 300, None, standardize=True)
 _TOO_ROUGH = (
@@ -63,7 +64,8 @@ def column_narrowing(fit: Fit, model: Model) -> FloatArray:
         widest = _width(densities.model(LAM_STEP**DISTANCE_STEPS))
         finest = model.sigma / max(spacing_of(column.pooled_rows[:, 0]), np.finfo(float).tiny)
         factors[j] = max(1.0, min(_width(model) / widest, finest))
-    return factors
+    higher = float(factors.prod())
+    return factors if higher <= _HIGHEST else np.asarray(factors ** (np.log(_HIGHEST) / np.log(higher)))
 
 
 def _width(model: Model) -> float:
@@ -115,8 +117,8 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
     lower, upper = rough.center - rough.factor * rough.error, rough.center + rough.factor * rough.error
     is_too_rough = False
     if d <= _MOST_COLUMNS and len(points):
-        # a jump is at few of all points, where the error of one counts; at one of them, it is nowhere
-        margin = normal_quantile(level) * rough.error if simultaneous else 0.0
+        # a jump is at few of the points: beside it one error less than at the point itself is enough
+        margin = max(0.0, rough.factor - 1.0) * rough.error
         least, largest = _range_near(solver, points, _REACH * model.sigma, d)
         lower, upper = np.minimum(lower, least - margin), np.maximum(upper, largest + margin)
         if isinstance(solver, FilterKernel) and d > 0:
