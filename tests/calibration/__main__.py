@@ -11,7 +11,18 @@ from pathlib import Path
 
 from tests.calibration import picture
 
-NAMES = ("coverage", "overlap", "size", "balance", "changes", "monitor", "compare", "total_variation", "sequential")
+NAMES = (
+    "coverage",
+    "rough_bands",
+    "overlap",
+    "size",
+    "balance",
+    "changes",
+    "monitor",
+    "compare",
+    "total_variation",
+    "sequential",
+)
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure
 

@@ -193,3 +193,36 @@ def test_finer_limits_take_more_errors_for_more_places(draw):
         assert curve.center[k] == pytest.approx(scale * center, abs=0.02 * curve.error[k])
     factor = 3.0
     assert -ndtri(ndtr(-factor) / 4.0) == pytest.approx(3.4, abs=0.05)
+
+
+def test_kernels_are_narrowed_in_the_column_that_is_rough_alone():
+    random = np.random.default_rng(8)
+    x, y = random.normal(size=(2, 600, 2))
+    peaks = random.integers(0, 5, 300) / 2 - 1
+    x[:300, 0] = peaks + 0.05 * random.normal(size=300)
+    fit = dd.LSDD(random_state=0).fit(x, y).fit_
+    factors = uncertainty.column_narrowing(fit, Model(1.0, 1e-2))
+    assert factors[0] > 2 * factors[1]
+    x[:, 0], y[:, 0] = np.round(2 * x[:, 0]) / 2, np.round(2 * y[:, 0]) / 2
+    rounded = dd.LSDD(random_state=0).fit(x, y).fit_
+    step = 0.5 / np.exp(rounded.data.column(0).scaling.log_volume)
+    assert uncertainty.column_narrowing(rounded, Model(1.0, 1e-2))[0] <= max(1.0, 1.0 / step) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["centers", "pairs"])
+def test_one_column_four_columns_and_centers_keep_round_kernels(draw, solver):
+    for d in (1, 4) if solver == "pairs" else (2,):
+        x, y = draw(2, 60, 50, d)
+        fit = dd.LSDD(solver=solver, random_state=0).fit(x, y).fit_
+        np.testing.assert_array_equal(uncertainty.column_narrowing(fit, Model(9.0, 1e-2)), np.ones(d))
+
+
+def test_drawn_out_rows_are_the_rows_times_their_factors(draw):
+    x, y = draw(4, 40, 30, 2)
+    data = dd.LSDD(random_state=0).fit(x, y).fit_.data
+    factors = np.array([3.0, 1.0])
+    drawn_out = data.drawn_out(factors)
+    np.testing.assert_allclose(drawn_out.x.rows[:], data.x.rows[:] * factors, rtol=1e-12)
+    assert drawn_out.scaling.log_volume == pytest.approx(data.scaling.log_volume - np.log(3.0))
+    np.testing.assert_array_equal(data.column(1).y.rows[:], data.y.rows[:][:, 1:])
+    np.testing.assert_array_equal(data.column(1).scaling.apply(y), data.y.rows[:][:, 1:])

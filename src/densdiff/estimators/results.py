@@ -70,7 +70,8 @@ class Band(Receipt):
     points : array of shape (k, d)
     estimate, lower, upper : array of shape (k,)
         What ``predict`` gives, and the limits, in the user's units. The limits come from a rougher estimate than
-        ``predict`` gives, so they need not be symmetric about it.
+        ``predict`` gives, so they need not be symmetric about it, and are wider where f is rough; a note in
+        ``warnings`` says where f is too rough even for that.
     level : float
         Nominal coverage: of all points at once if ``simultaneous``, of each point otherwise.
     simultaneous : bool

@@ -189,6 +189,11 @@ class Fit:
         ]
         return search.build_all(builds)
 
+    def drawn_out_model(self, model: Model, factors: FloatArray) -> NamedSolver:
+        """A solver of this kind for one model, its rows multiplied by a factor in each column, (d,)."""
+        search = replace(self._search(), data=self.used.drawn_out(factors))
+        return search.build(np.array([model.sigma]), np.array([model.lam]), self.categories, (model.smoothing,))
+
     def _search(self) -> "_Search":
         """A search among other models of this kind, on the same rows."""
         return _Search(self.used, self.settings, self.named_solver.name, strict=False)

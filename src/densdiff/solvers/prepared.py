@@ -167,6 +167,24 @@ class Prepared:
             folds=selection.draw_folds(self.seed, len(user_x), len(user_y), n_folds),
         )
 
+    def column(self, j: int) -> "Prepared":
+        """One column of numbers of samples in memory, in the same units, with the same folds."""
+        one, scaling = slice(j, j + 1), self.scaling
+        x, y = (WeightedSample(ArraySample(sample.rows[:][:, one]), sample.omega) for sample in (self.x, self.y))
+        names = "keep", "shift", "exponent", "mean", "deviation"
+        return replace(
+            self, x=x, y=y, scaling=replace(scaling, **{name: getattr(scaling, name)[one] for name in names})
+        )
+
+    def drawn_out(self, factors: FloatArray) -> "Prepared":
+        """Each column multiplied by a factor, (d,): kernels of one sigma are that much narrower in it."""
+        scaling = replace(self.scaling, deviation=self.scaling.deviation / factors)
+        x, y = (
+            WeightedSample(rows.scaled(scaling), sample.omega)
+            for rows, sample in ((self.pair.x, self.x), (self.pair.y, self.y))
+        )
+        return replace(self, scaling=scaling, x=x, y=y)
+
     @property
     def pooled_rows(self) -> FloatArray:
         """The rows of X, then those of Y, in inner units."""

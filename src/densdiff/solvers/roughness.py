@@ -164,7 +164,10 @@ def narrowings(evidence: Evidence, points: FloatArray, tests: float) -> tuple[Fl
     chance = _CHANCE / (1 + d)
     together, is_too_rough = evidence.narrowing_at(points, _JOINT_HALVINGS, chance, tests)
     columns = [evidence.column(j).narrowing_at(points[:, [j]], _COLUMN_HALVINGS, chance, tests) for j in range(d)]
-    narrower = np.column_stack([np.maximum(together, alone) for alone, _ in columns])
+    halved = np.log2(np.column_stack([np.maximum(together, alone) for alone, _ in columns]))  # (k, d)
+    # kernels at most 32 times higher: beyond, all they show is single rows
+    total = np.maximum(halved.sum(axis=1, keepdims=True), _COLUMN_HALVINGS)
+    narrower = 2.0 ** np.ceil(halved * (_COLUMN_HALVINGS / total) - 1e-9)
     return narrower, is_too_rough or any(rough for _, rough in columns)
 
 

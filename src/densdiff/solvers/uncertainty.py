@@ -13,15 +13,18 @@ from scipy.special import ndtr, ndtri
 from densdiff.core import noise
 from densdiff.core.scaling import FloatArray, from_log
 from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, FilterKernel, Model, Solver
-from densdiff.solvers.fit import Fit
-from densdiff.solvers.prepared import LEVEL_ROWS, Prepared, subsample
+from densdiff.solvers.drawn_rows import spacing_of
+from densdiff.solvers.fit import Fit, Settings, find_fit
+from densdiff.solvers.prepared import LEVEL_ROWS, PAIRS_ROWS, Prepared, subsample
 from densdiff.solvers.roughness import Evidence, narrow_curve, narrowings, one_row_weight
 
 _BAND_ROWS = 1000
 _RESAMPLES = 1000
 _BLOCK = 1 << 21  # kernel values at a time
 _MOST_COLUMNS = 3  # of numbers: in more, kernels are too wide for limits between neighbours to mean anything
+_HIGHEST = 6.0  # times: what narrowing the columns one by one may add to the height of kernels
 _REACH = 0.6  # of sigma: so far from a jump the centre is again what it would be without it
+_AUTOMATIC = Settings(None, None, "auto", 300, None, standardize=True)
 _TOO_ROUGH = (
     "f is rougher at some of the points than the band can follow: it has narrow peaks, or values that repeat, and may "
     "leave the limits there"
@@ -42,6 +45,32 @@ def band_model(fit: Fit) -> Model:
     if own.sigma <= widest.sigma:
         return own._replace(smoothing=smoothing)
     return Model(widest.sigma, min(own.lam, widest.lam), smoothing)
+
+
+def column_narrowing(fit: Fit, model: Model) -> FloatArray:
+    """How many times narrower the kernels of a model must be in each column to smooth it no more than suits p and q in
+    that column alone, (d,); 1 for categories, for centers and in more than three columns of numbers.
+
+    One width for all columns follows the roughest of them only if that one is rough enough to be seen among the others.
+    """
+    columns = fit.data.x.rows.shape[1]
+    factors, d = np.ones(columns), columns - len(fit.data.levels)
+    if not 1 < d <= _MOST_COLUMNS or not isinstance(fit.solver, FilterKernel):
+        return factors
+    data = fit.used.thinned(PAIRS_ROWS)
+    for j in range(d):
+        column = data.column(j)
+        densities = find_fit(column, _AUTOMATIC).densities
+        widest = _width(densities.model(LAM_STEP**DISTANCE_STEPS))
+        finest = model.sigma / max(spacing_of(column.pooled_rows[:, 0]), np.finfo(float).tiny)
+        factors[j] = max(1.0, min(_width(model) / widest, finest))
+    higher = float(factors.prod())
+    return factors if higher <= _HIGHEST else np.asarray(factors ** (np.log(_HIGHEST) / np.log(higher)))
+
+
+def _width(model: Model) -> float:
+    """One over the frequency at which the filter of a model falls to a half; of large lam, as if it were exp(-1)."""
+    return model.sigma / float(np.sqrt(2.0 * max(1.0, -np.log(model.lam))))
 
 
 def normal_quantile(level: float) -> float:
@@ -74,22 +103,28 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
     The band of one rough model, widened by what the model smears, and where finer models show more than it does by
     their limits.
     """
-    model = band_model(fit)
-    (named,) = fit.single_models([model])
-    solver, d = named.solver, points.shape[1] - len(fit.data.levels)
+    estimate, model, d = fit.difference(points), band_model(fit), points.shape[1] - len(fit.data.levels)
+    factors = column_narrowing(fit, model)
+    if (factors > 1.0).any():
+        named = fit.drawn_out_model(model, factors)
+        with np.errstate(over="ignore"):  # points far away
+            points = points * factors
+    else:
+        (named,) = fit.single_models([model])
+    solver = named.solver
     # the finer grid of a rougher model may not reach all rows, and pairs of drawn ones take its place
     rough = rough_band(solver, named.data, points, level, simultaneous)
     lower, upper = rough.center - rough.factor * rough.error, rough.center + rough.factor * rough.error
     is_too_rough = False
     if d <= _MOST_COLUMNS and len(points):
-        # a jump is at few of all points, where the error of one counts; at one of them, it is nowhere
-        margin = normal_quantile(level) * rough.error if simultaneous else 0.0
+        # a jump is at few of the points: beside it one error less than at the point itself is enough
+        margin = max(0.0, rough.factor - 1.0) * rough.error
         least, largest = _range_near(solver, points, _REACH * model.sigma, d)
         lower, upper = np.minimum(lower, least - margin), np.maximum(upper, largest + margin)
         if isinstance(solver, FilterKernel) and d > 0:
             evidence = Evidence.of(named.data, solver, model)
             lower, upper, is_too_rough = _widened(evidence, points, (lower, upper), rough.factor, level)
-    estimate, log_factor = fit.difference(points), -solver.log_scale(model.sigma) - fit.data.scaling.log_volume
+    log_factor = -solver.log_scale(model.sigma) - named.data.scaling.log_volume
     lower, upper = from_log(lower, log_factor), from_log(upper, log_factor)
     note = _TOO_ROUGH if is_too_rough else None
     return Limits(estimate, np.minimum(estimate, lower), np.maximum(estimate, upper), note)
