@@ -141,7 +141,8 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
-    test = pair_test(LSDD(random_state=seed), tables.pair(), permutations)
+    tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
+    test = pair_test(LSDD(random_state=seed), tested, permutations)
     notes = [*distance.warnings, *notes]
     if 1.0 / (permutations + 1) > alpha:
         messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; use more permutations", notes)

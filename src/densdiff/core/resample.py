@@ -261,11 +261,14 @@ def step_down(values: FloatArray) -> FloatArray:
     return adjusted
 
 
-def standardized_roots(values: FloatArray) -> FloatArray:
-    """Cube roots of statistics (k, d), each in deviations from its mean over all relabellings; -inf if it is flat."""
+def standardized_roots(values: FloatArray, rounding: float = 1e-12) -> FloatArray:
+    """Cube roots of statistics (k, d), each in deviations from its mean over all relabellings; -inf if it is flat.
+
+    One is flat if it varies by no more than ``rounding`` of its largest value.
+    """
     roots = np.cbrt(values)
     deviation = roots.std(axis=0)
-    flat = deviation <= 1e-12 * np.abs(roots).max(axis=0, initial=0.0)
+    flat = deviation <= rounding * np.abs(roots).max(axis=0, initial=0.0)
     return np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
 
 

@@ -22,10 +22,11 @@ from densdiff.sources.scan import scale_pair
 _SIGMA_RANGE = (1e-100, 1e100)  # in inner units, where the data spread is about 1: squares must stay doubles
 SMOOTHINGS = (0.0, 0.1, 0.3, 0.6, 0.85)  # t of categories, searched along with sigma
 # What is drawn of large samples: rows of each for variances, bands and the smoothing of categories, evenly spaced ones
-# for traces and ties, pooled ones for medians and the limit of the null. Others are drawn too, at the price of a pass.
+# for traces and ties, pooled ones for medians, the limit of the null and the features of a test's columns and pairs.
+# Others are drawn too, at the price of a pass.
 OVERLAP_ROWS = 100_000  # of each sample, for the overlap of the densities
 LEVEL_ROWS = 2000  # of each sample, for the finer models of a band
-_DRAWN, _SPACED, _DRAWN_POOLED = (1000, LEVEL_ROWS, OVERLAP_ROWS), (4096, 5000), (256, 500, 1000)
+_DRAWN, _SPACED, _DRAWN_POOLED = (1000, LEVEL_ROWS, OVERLAP_ROWS), (4096, 5000), (256, 500, 1000, 3000)
 _LADDER_ROWS = 256  # pairs of this many rows tell the quantiles of the pair distances
 PAIRS_ROWS = 20_000  # of both samples, all N^2 distances of which are looked at: a few seconds
 

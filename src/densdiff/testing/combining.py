@@ -13,7 +13,7 @@ from densdiff.core import resample
 from densdiff.core.scaling import FloatArray
 
 _TAIL = 0.1  # of the relabellings, beyond which the tail of a statistic is taken to fall exponentially
-_TIE = 1e-12  # of the largest value
+_TIE, _EVIDENCE_TIE = 1e-6, 1e-5  # of the largest value and of the evidence: statistics may be of single precision
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,16 @@ class Combined:
     part: int
     strongest: list[int]  # of each part
 
+    @property
+    def pvalue(self) -> float:
+        """The share of relabellings, the data among them, with as much evidence as the data."""
+        return float(np.mean(self.evidence >= self.evidence[0] - self.tie))
+
+    @property
+    def tie(self) -> float:
+        """Evidence that differs by no more is the same: equal statistics, summed in another order."""
+        return _EVIDENCE_TIE * max(1.0, abs(float(self.evidence[0])))
+
 
 def combine(table: FloatArray, parts: Sequence[Part]) -> Combined:
     """The largest evidence over all statistics of a table (k, M), each part's share of the level counted."""
@@ -53,12 +63,14 @@ def _strength(table: FloatArray, alike: bool) -> FloatArray:
     if table.shape[1] == 1:
         return table
     if alike:
-        return resample.standardized_roots(table)
+        return resample.standardized_roots(table, _TIE)
     return np.column_stack([log_evidence(values) for values in table.T])
 
 
 def log_evidence(values: FloatArray) -> FloatArray:
     """-log of the share of values that are as large, (k,); the tail is smoothed, so that the largest ones differ."""
+    if np.isneginf(values).all():  # of a part that never varies
+        return np.zeros(len(values))
     count, tie = len(values), _TIE * float(np.abs(values).max(initial=0.0))
     ordered = np.sort(values)
     at_least = count - np.searchsorted(ordered, values - tie, side="left")
@@ -68,4 +80,4 @@ def log_evidence(values: FloatArray) -> FloatArray:
     if not len(beyond):
         return np.asarray(within)
     tail = np.log(count / len(beyond)) + (values - edge) / beyond.mean()
-    return np.asarray(np.where(values > edge + tie, np.maximum(tail, within.min()), within))
+    return np.asarray(np.where(values > edge + tie, tail, within))

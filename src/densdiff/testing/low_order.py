@@ -29,6 +29,7 @@ _WIDE = 30  # columns beyond which a pair has one product only
 _OF_A_PAIR = 3  # features of each column that are multiplied
 _MOST_PAIRS = 3000  # that are looked at, the most correlated ones
 _AT_ONCE = 1 << 22  # features held at a time
+_ROUNDING = 1e-6  # of a feature's mean size: means that differ by less are the same in single precision
 # Shares of the level: of d columns together 1.5 / d, at least a fifth; of quadratic forms up to a half, the more the
 # columns; columns have 55 % of the rest and pairs 45 %, their sums a third of either.
 _ALL_COLUMNS, _LEAST_SHARE = 1.5, 0.2
@@ -72,6 +73,8 @@ class LowOrderStatistics:
         sums = totals([rows for rows, _ in samples], tasks)
         used = [total[: numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
         self._sums = np.concatenate(used).astype(np.float32)  # (units, features)
+        sizes = np.abs(self._sums).sum(axis=0, dtype=np.float64) / sum(units.sizes)
+        self._least = np.square(_ROUNDING * sizes)  # (features,)
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -94,6 +97,7 @@ class LowOrderStatistics:
         """Squared differences of mean features and their sums, (k, M), for labels (k, units), part by part."""
         w = self.units.weights(labels).astype(np.float32)
         squares = np.square(w @ self._sums, dtype=np.float64)
+        squares[squares <= self._least] = 0.0  # a product that never varies must not lead by its rounding
         layout = self.layout
         columns, forms, pairs = np.split(squares, np.cumsum([sum(layout.widths), layout.forms]), axis=1)
         of_column, of_pair = _sums(columns, layout.widths), _sums(pairs, layout.of_pairs)

@@ -16,7 +16,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import Prepared, prepare
-from densdiff.testing.combining import Part, combine
+from densdiff.testing.combining import Combined, Part, combine
 from densdiff.testing.limits import Limit
 from densdiff.testing.plan import Testable, check_estimator, check_samples, plan_test
 from densdiff.testing.planned import PlannedTest, PlanOptions
@@ -207,19 +207,21 @@ def _outcome(statistics: Statistics, table: FloatArray, null: str) -> _Outcome:
     of_all_columns = Part(1.0 - sum(part.share for part in further), [""] * models, alike=False)
     found = combine(table, [of_all_columns, *further])
     best = found.strongest[0]
-    values = _on_scale_of(table[:, best], found.evidence)
+    values = _on_scale_of(table[:, best], found)
     strongest = further[found.part - 1].names[found.strongest[found.part]] if found.part else None
-    return _Outcome(values, best, resample.pvalue(float(values[0]), values[1:]), null, strongest)
+    return _Outcome(values, best, found.pvalue, null, strongest)
 
 
-def _on_scale_of(statistic: FloatArray, evidence: FloatArray) -> FloatArray:
-    """Evidence (k,) in place of a statistic: its own values in the order of the evidence, times what makes the first,
-    that of the data, its own.
+def _on_scale_of(statistic: FloatArray, found: Combined) -> FloatArray:
+    """A statistic (k,) in the order of the evidence, times what makes the first value, that of the data, its own.
+
+    Values that are equal tell less than the evidence: a p-value comes from the latter.
     """
     ordered = np.sort(statistic)
-    tie = 1e-12 * float(np.abs(evidence).max())
-    matched = ordered[np.searchsorted(np.sort(evidence), evidence + tie, side="right") - 1]
-    return np.asarray(matched * (statistic[0] / matched[0] if matched[0] > 0 else 1.0))
+    matched = ordered[np.searchsorted(np.sort(found.evidence), found.evidence + found.tie, side="right") - 1]
+    if matched[0] <= 0:
+        return np.asarray(matched + (statistic[0] - matched[0]))
+    return np.asarray(matched * (statistic[0] / matched[0]))
 
 
 def _result(test: PlannedTest, data: Prepared, outcome: _Outcome) -> TwoSampleResult:
