@@ -145,12 +145,14 @@ def _chunk(k, cell, runs, points):
 def _line(cell, rows):
     table = np.array(rows)
     former, now, noted, width = table.mean(axis=0)
-    claims = table[table[:, 2] == 0, 1]
-    claimed = claims.mean() if len(claims) else 1.0
-    error = np.sqrt(max(claimed * (1 - claimed), 1 / len(table)) / max(1, len(claims)))
-    is_low = claimed < TARGETS[cell.name in SMOOTH] - 2 * error
-    shares = f"{100 * former:.0f} | {100 * now:.0f} | {100 * noted:.0f} | {100 * claimed:.0f} ({100 * error:.0f})"
-    shares += f"{'!' if is_low else ''} | {width:.2f}"
+    claims, target = table[table[:, 2] == 0, 1], TARGETS[cell.name in SMOOTH]
+    claimed, is_low, text = 1.0, False, "none"  # where every run is noted, nothing is claimed
+    if len(claims):
+        claimed = claims.mean()
+        error = np.sqrt(max(claimed * (1 - claimed), 1 / len(claims)) / len(claims))
+        is_low = claimed < target - 2 * error
+        text = f"{100 * claimed:.0f} ({100 * error:.0f}){'!' if is_low else ''}"
+    shares = f"{100 * former:.0f} | {100 * now:.0f} | {100 * noted:.0f} | {text} | {width:.2f}"
     text = f"| {cell.name} | {cell.d} | {cell.n}, {cell.n} | {len(table)} | {shares} |"
     breach = f"{cell.name}, d = {cell.d}, n = {cell.n}: band {100 * claimed:.0f} %"
     return text, [breach] if is_low else []
