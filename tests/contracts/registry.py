@@ -207,7 +207,8 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 ]
 
 # Who takes rows that are not in memory, and what may differ then from the answer to the array: a test relabels cells
-# where it has all rows otherwise, and has the limit of its null for categories. Everybody else refuses them.
+# where it has all rows otherwise, with one model more and with columns and pairs beside them. Everybody else refuses
+# them.
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
@@ -215,7 +216,7 @@ BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),
-    "two_sample_test": _RELABELLED,
+    "two_sample_test": (*_RELABELLED, "sigma", "strongest"),
     "compare mixed": (*_RELABELLED, "adjustment"),
 }
 

@@ -14,6 +14,7 @@ from densdiff.core.selection import GroupPattern
 from densdiff.engines import kernel_sums
 from densdiff.engines.kernel_sums import CenterFeatures, group_sums, numpy_group_sums
 from densdiff.sources.array_sample import ArraySample
+from densdiff.testing.units import Units
 from tests import oracle
 
 LADDER = 1.5 * np.sqrt(2.0) ** -np.arange(12.0)
@@ -166,9 +167,10 @@ def test_two_samples_pay_for_the_start_together(monkeypatch):
     monkeypatch.setattr(kernel_sums, "fused_pays", lambda *sizes: asked.append(sizes) or False)
     features = CenterFeatures(centers, LADDER, direct=True)
     found = kernel_sums.sample_sums([(ArraySample(rows), weights, GroupPattern(groups, len(rows)))] * 2, features)
-    kernel_sums.means_at([ArraySample(rows), ArraySample(rows[:100])], centers, LADDER, direct=True)
+    shorter = [(ArraySample(part), np.ones(len(part)), Units.of_rows(len(part), 1).x) for part in (rows, rows[:100])]
+    kernel_sums.sample_sums(shorter, features)
     n_groups = int(groups.max()) + 1
-    assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 2, len(centers), len(LADDER))]
+    assert asked == [(800, 2 * n_groups, len(centers), len(LADDER)), (500, 500, len(centers), len(LADDER))]
     alone = group_sums(rows, weights, groups, features, fused=False)
     assert [each.tobytes() for each in found] == [alone.tobytes()] * 2
 

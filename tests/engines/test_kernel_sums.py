@@ -9,6 +9,7 @@ from densdiff.core.kernel import Categories
 from densdiff.engines import kernel_sums
 from densdiff.engines.kernel_sums import CenterFeatures
 from densdiff.sources.array_sample import ArraySample
+from densdiff.testing.units import UnitNumbers
 from tests import oracle
 
 SIGMAS = 1.5 * np.sqrt(2.0) ** -np.arange(5.0)
@@ -74,17 +75,21 @@ def test_evaluation_in_blocks_is_one_product(shape, count):
 
 
 @pytest.mark.parametrize("apart", [None, np.array([0.7])])
-def test_mean_features_of_all_sigmas_come_from_one_pass_in_any_order_of_sigmas(apart):
-    rows, _, _, centers = case(3, 50, 1)
+def test_sums_of_units_of_rows_are_those_of_all_sigmas_and_of_levels_as_far_apart_as_they_say(apart):
+    rows, weights, _, centers = case(3, 50, 1)
     categories = None
     if apart is not None:
         rows[:, -1], centers[:, -1] = np.arange(50) % 3, np.arange(11) % 3
         categories = Categories(np.array([3]), apart=apart)
-    sigmas = np.array([0.5, 2.0, 1.0])
-    (found,) = kernel_sums.means_at([ArraySample(rows)], centers, sigmas, direct=True, categories=categories)
-    for mean, sigma in zip(found, sigmas, strict=True):
+    units = UnitNumbers(50, 7, 6, 8, 3)  # six of seven rows, eight rows alone
+    features = CenterFeatures(centers, SIGMAS, True, categories)
+    (found,) = kernel_sums.sample_sums([(ArraySample(rows), weights, units)], features)
+    assert found.shape == (len(SIGMAS), 14, len(centers))
+    for sums, sigma in zip(found, SIGMAS, strict=True):
         inner, at = (part if apart is None else part[:, :-1] for part in (rows, centers))
         psi = oracle.psi(inner, at, sigma)
         if apart is not None:
             psi = psi * np.where(rows[:, -1:] == centers[:, -1], 1.0, np.exp(-0.35 / sigma**2))
-        np.testing.assert_allclose(mean, psi.mean(axis=0), rtol=1e-12)
+        numbers = units.part(0, 50)
+        expected = [(weights[:, None] * psi)[numbers == unit].sum(axis=0) for unit in range(14)]
+        np.testing.assert_allclose(sums, expected, rtol=1e-10, atol=1e-13)

@@ -93,10 +93,17 @@ def test_pairs_of_drawn_rows_take_no_pass_after_the_look(passes, monkeypatch, d)
     assert taken(passes) == {}
 
 
-def test_a_test_of_centers_takes_one_pass_after_the_look(samples, passes):
-    given = [Blocks(rows, [700]) for rows in samples]
-    dd.two_sample_test(*given, model=dd.LSDD(solver="centers", n_centers=20), n_permutations=9, random_state=0)
-    assert taken(passes) == {"X": 3, "Y": 3}
+@pytest.mark.parametrize(("sigma", "expected"), [([0.5, 1.0], 3), ("cv", 4)])
+def test_a_test_of_centers_takes_one_pass_after_the_look_and_one_for_columns_and_pairs(
+    passes, monkeypatch, sigma, expected
+):
+    monkeypatch.setattr("densdiff.solvers.prepared.PAIRS_ROWS", 300)
+    monkeypatch.setattr("densdiff.solvers.prepared._DRAWN", (10,))  # else all of so few rows are at hand
+    random = np.random.default_rng(0)
+    given = [Blocks(random.normal(size=(n, 4)), [7000]) for n in (20_000, 21_000)]
+    model = dd.LSDD(sigma, solver="centers", n_centers=20)
+    dd.two_sample_test(*given, model=model, n_permutations=19, random_state=0)
+    assert taken(passes) == {"X": expected, "Y": expected}
 
 
 def test_columns_of_a_comparison_share_their_passes(passes):

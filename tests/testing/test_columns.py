@@ -8,15 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import eval_legendre
-from scipy.stats import rankdata
 
 from densdiff.core import resample
 from densdiff.data.tables import match_tables
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn, level_counts
 from densdiff.sources.array_sample import ArraySample
 from densdiff.testing import columns as column_tests
-from densdiff.testing.low_order import LowOrderStatistics
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
 
@@ -313,117 +310,3 @@ def test_the_distance_of_levels_is_right_on_average_and_its_interval_covers(q):
 def test_levels_of_which_none_occurs_twice_tell_nothing():
     pair = one(np.array(list("ab")), np.array(list("ab")))
     assert LevelColumn(pair).distance(0.95) == ColumnDistance(0.0, (0.0, 1.0))
-
-
-def low_order_features(column, levels):
-    """Features of one column by their definitions, (N, k)."""
-    if levels:
-        codes = column.astype(int).tolist()
-        frequent = sorted(set(codes), key=lambda code: (-codes.count(code), code))
-        rank = np.array([min(frequent.index(code), 6) for code in codes])
-        features = np.column_stack([rank == k for k in range(rank.max() + 1)]).astype(float)
-    else:
-        u = (2 * rankdata(column) - 1) / len(column) - 1
-        features = np.column_stack([eval_legendre(degree, u) for degree in (1, 2, 3)])
-    weights = itertools.repeat(1.0) if levels else (1.0, 1 / 2, 1 / 3)
-    scaled = zip(weights, [f for f in features.T if f.std() > 0], strict=False)
-    return np.column_stack([weight * (f - f.mean()) / f.std() for weight, f in scaled])
-
-
-def mixed_rows(seed, total):
-    random = np.random.default_rng(seed)
-    rows = np.column_stack(
-        [
-            random.normal(size=total),
-            random.poisson(1.0, total),
-            random.integers(0, 2, total),
-            np.minimum(random.geometric(0.25, total) - 1, 9),
-        ]
-    ).astype(float)
-    return rows, np.array([2, 10])  # numbers first, then levels
-
-
-def test_low_order_statistics_are_squared_differences_of_mean_features_of_columns_and_of_pairs():
-    rows, levels = mixed_rows(0, 61)
-    found = LowOrderStatistics(rows, levels, 0)
-    features = [low_order_features(column, k) for column, k in zip(rows.T, [0, 0, *levels], strict=True)]
-    pairs = [
-        np.array([np.outer(x, y).ravel() for x, y in zip(first, second, strict=True)])
-        for first, second in itertools.combinations(features, 2)
-    ]
-    labels = np.random.default_rng(1).random((5, 61)) < 0.4
-    expected = [
-        [np.square(of[in_a].mean(axis=0) - of[~in_a].mean(axis=0)).sum() for of in (*features, *pairs)]
-        for in_a in labels
-    ]
-    np.testing.assert_allclose(found.table(labels), expected, rtol=2e-4, atol=1e-5)  # single precision
-
-
-def test_low_order_statistics_are_combined_into_sums_and_largest_standardized_cube_roots():
-    rows, levels = mixed_rows(0, 61)
-    table = np.random.default_rng(3).chisquare(3, (50, 4 + 6))
-    found = LowOrderStatistics(rows, levels, 0).combined(table)
-    for k, part in enumerate((table[:, :4], table[:, 4:])):
-        roots = part ** (1 / 3)
-        np.testing.assert_allclose(found[:, 2 * k], part.sum(axis=1), rtol=1e-12)
-        largest = ((roots - roots.mean(axis=0)) / roots.std(axis=0)).max(axis=1)
-        np.testing.assert_allclose(found[:, 2 * k + 1], largest, rtol=1e-9)
-
-
-def test_pairs_of_very_many_columns_have_one_feature_of_each():
-    rows = np.random.default_rng(0).normal(size=(30, 41))
-    found = LowOrderStatistics(rows, np.empty(0, dtype=np.intp), 0)
-    in_a = np.arange(30) < 12
-    first, second = (low_order_features(rows[:, j], 0)[:, 0] for j in (0, 40))
-    expected = (first * second)[in_a].mean() - (first * second)[~in_a].mean()
-    place = 41 + list(itertools.combinations(range(41), 2)).index((0, 40))
-    assert found.table(in_a[None])[0, place] == pytest.approx(expected**2, rel=1e-3)
-
-
-def test_low_order_statistics_see_ranks_only():
-    rows, levels = mixed_rows(2, 40)
-    other = rows.copy()
-    other[:, 0] = np.exp(3 * rows[:, 0])
-    labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    first, second = (LowOrderStatistics(each, levels, 0).table(labels) for each in (rows, other))
-    np.testing.assert_array_equal(first, second)
-
-
-def test_a_constant_column_adds_nothing_to_low_order_statistics():
-    rows, levels = mixed_rows(3, 40)
-    labels = np.random.default_rng(1).random((5, 40)) < 0.5
-    wider = np.column_stack([np.full(40, 7.0), rows, np.zeros(40)])
-    found = LowOrderStatistics(wider, np.append(levels, 1), 0).table(labels)
-    plain = LowOrderStatistics(rows, levels, 0).table(labels)
-    np.testing.assert_array_equal(found[:, [1, 2, 3, 4]], plain[:, :4])
-    assert not found[:, [0, 5]].any()
-    np.testing.assert_allclose(found[:, 6:].sum(axis=1), plain[:, 4:].sum(axis=1), rtol=1e-6)
-
-
-def test_low_order_statistics_of_many_rows_look_at_some_of_them():
-    random = np.random.default_rng(0)
-    found = LowOrderStatistics(random.normal(size=(3500, 1)), np.empty(0, dtype=np.intp), 0)
-    assert len(np.unique(found.chosen)) == len(found.chosen) == 3000
-    labels = random.random((1, 3500)) < 0.5
-    others = np.setdiff1d(np.arange(3500), found.chosen)
-    changed = labels.copy()
-    changed[:, others] = ~changed[:, others]
-    np.testing.assert_array_equal(found.table(labels), found.table(changed))
-
-
-def test_low_order_statistics_grow_with_what_they_look_for():
-    random = np.random.default_rng(0)
-    rows = random.normal(size=(400, 2))
-    in_a = np.arange(400) < 200
-    dependent = rows.copy()
-    dependent[~in_a, 1] = 0.9 * rows[~in_a, 0] + 0.4 * rows[~in_a, 1]
-    shifted = rows + 0.5 * ~in_a[:, None]
-    none = np.empty(0, dtype=np.intp)
-    relabelled = np.vstack([in_a, random.permuted(np.tile(in_a, (199, 1)), axis=1)])
-    tails = {}
-    for name, data in (("dependent", dependent), ("shifted", shifted)):
-        statistics = LowOrderStatistics(data, none, 0)
-        table = statistics.combined(statistics.table(relabelled))
-        tails[name] = [resample.pvalue(float(values[0]), values[1:]) for values in table.T]
-    assert tails["shifted"][:2] == tails["dependent"][2:] == [1 / 200] * 2
-    assert min(tails["dependent"][:2]) > 0.05

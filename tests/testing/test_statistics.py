@@ -18,12 +18,7 @@ from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import prepare
 from densdiff.testing import two_sample
 from densdiff.testing.cell_statistics import CellStatistics
-from densdiff.testing.kernel_statistics import (
-    CenterStatistics,
-    KernelStatistics,
-    SummedStatistics,
-    width_of_each_density,
-)
+from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics, width_of_each_density
 from densdiff.testing.kliep_statistics import KliepSettings, KliepStatistics
 from densdiff.testing.limits import Limit
 from densdiff.testing.low_order import LowOrderStatistics, StatisticsWithLowOrder
@@ -31,6 +26,7 @@ from densdiff.testing.planned import PlannedTest
 from densdiff.testing.refit import CrossValidation, Refitted, refitted_centers, refitted_pairs
 from densdiff.testing.refit_kde import RefittedKDE
 from densdiff.testing.statistics import BaseStatistics, ExactStatistic, Labels
+from densdiff.testing.units import Units
 from tests import oracle
 
 N, M = 9, 7
@@ -47,7 +43,7 @@ DATA = prepare(check_arrays(*samples()), standardize=True, folds=3, random_state
 ROWS = DATA.pooled_rows
 CENTERS = CenterKernel(ROWS[::3], radius(ROWS), 0.5)
 SEARCH = CrossValidation(0, 3, np.array([1.2, 0.6]), np.array([0.1, 0.02]))
-NO_LEVELS = np.empty(0, dtype=np.intp)
+EACH_ROW = Units.of_rows(N, M)
 
 
 def kernel_statistics():
@@ -57,21 +53,19 @@ def kernel_statistics():
 STATISTICS = {
     "kernel": kernel_statistics,
     "kernel of densities": lambda: KernelStatistics(ROWS, MODELS, GaussianOverlap(2), width_of_each_density),
-    "centers": lambda: CenterStatistics(ROWS, MODELS, CENTERS),
+    "centers": lambda: CenterStatistics(DATA, MODELS, CENTERS, EACH_ROW),
     "refitted pairs": lambda: refitted_pairs(ROWS, (DATA.x, DATA.y), SEARCH),
-    "refitted centers": lambda: refitted_centers(ROWS, DATA.sizes, CENTERS, SEARCH),
+    "refitted centers": lambda: refitted_centers(DATA, CENTERS, SEARCH),
     "refitted densities": lambda: RefittedKDE(ROWS, DATA.sizes, CrossValidation(0, 3, SEARCH.sigmas)),
     "kliep": lambda: KliepStatistics(ROWS, DATA.sizes, KliepSettings(SEARCH.sigmas, 300, 0)),
     "refitted kliep": lambda: KliepStatistics(ROWS, DATA.sizes, KliepSettings(SEARCH.sigmas, 5, 0, 3)),
-    "low order": lambda: StatisticsWithLowOrder(kernel_statistics(), LowOrderStatistics(ROWS, NO_LEVELS, 0)),
+    "low order": lambda: StatisticsWithLowOrder(kernel_statistics(), LowOrderStatistics(DATA, EACH_ROW)),
     "cells": lambda: CellStatistics(DATA, MODELS),
-    "sums": lambda: SummedStatistics(DATA, MODELS, CENTERS),
 }
 IN_LOGS = {"refitted pairs", "refitted centers", "refitted densities"}
-WITH_LIMIT = {"kernel", "kernel of densities", "centers", "low order", "cells", "sums"}
-ROWLESS = {"cells", "sums"}
+WITH_LIMIT = {"kernel", "kernel of densities", "centers", "low order", "cells"}
 each_statistic = pytest.mark.parametrize("name", STATISTICS)
-each_of_rows = pytest.mark.parametrize("name", [name for name in STATISTICS if name not in ROWLESS])
+each_of_rows = pytest.mark.parametrize("name", [name for name in STATISTICS if name != "cells"])
 
 
 def test_every_kind_of_statistic_is_held_to_the_interface_here():
@@ -88,7 +82,7 @@ def test_a_statistic_tells_its_models_scales_and_units(name):
     assert table.shape == (1, models) == (1, len(statistics.log_scales))
     assert np.isfinite(table).all()
     assert statistics.in_logs == (name in IN_LOGS)
-    assert statistics.combines_with_low_order == (name in {"kernel", "kernel of densities", "centers"})
+    assert bool(statistics.further_parts) == (name == "low order")
     for index in range(models):
         factor = statistics.log_factor(index, 3.0)
         assert factor == (0.0 if "kliep" in name else -statistics.log_scales[index] - 3.0)
@@ -139,7 +133,8 @@ def test_rows_are_relabelled_at_random_with_the_data_first(name):
     expected = STATISTICS[name]().table(np.vstack([IS_X, drawn]))
     assert null == "permutation"
     np.testing.assert_array_equal(table[:, : expected.shape[1]], expected)
-    assert table.shape[1] == expected.shape[1] + (4 if name == "low order" else 0)
+    further = sum(len(part.names) for part in STATISTICS[name]().further_parts)
+    assert table.shape[1] == expected.shape[1] + further
 
 
 @each_of_rows
@@ -208,19 +203,11 @@ def test_cells_draw_counts_and_look_at_no_labels():
     np.testing.assert_array_equal(table[:1], statistics.table(np.empty((1, 0), dtype=bool)))
 
 
-def test_sums_are_those_of_the_rows_and_refuse_to_be_relabelled():
-    statistics = STATISTICS["sums"]()
-    of_rows = STATISTICS["centers"]()
-    np.testing.assert_allclose(statistics.table(np.empty((1, 0), dtype=bool)), of_rows.table(IS_X[None]), rtol=1e-9)
-    with pytest.raises(dd.InputError, match="null='permutation' needs all rows in memory, or one or two columns"):
-        statistics.relabelled(Labels(np.empty(0, dtype=bool)), 19, np.random.default_rng(0))
-
-
 def test_low_orders_are_beside_the_statistics_that_they_leave_as_they_are():
     beside = STATISTICS["low order"]()
     first, second = IS_X[None], np.random.default_rng(0).permuted(np.tile(IS_X, (5, 1)), axis=1)
     table = beside.joined_table([first, second])
-    expected = beside.low_order.combined(beside.low_order.table(np.vstack([first, second])))
+    expected = beside.low_order.table(np.vstack([first, second]))
     np.testing.assert_allclose(table[:, 2:], expected, rtol=1e-5)  # single precision, summed in another order
     np.testing.assert_allclose(table[:, :2], kernel_statistics().table(np.vstack([first, second])), rtol=1e-9)
 

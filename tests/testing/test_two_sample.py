@@ -23,11 +23,16 @@ from densdiff.estimators.kde import GaussianOverlap
 from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import prepare
-from densdiff.testing import kernel_statistics, plan, plan_lsdd, planned, refit
+from densdiff.testing import kernel_statistics, plan, plan_lsdd, planned, refit, units
 from densdiff.testing.cell_statistics import CellStatistics
 from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics
-from densdiff.testing.two_sample import pair_test
+from densdiff.testing.low_order import StatisticsWithLowOrder
+from densdiff.testing.row_features import QuadraticForms
+from densdiff.testing.statistics import Labels
+from densdiff.testing.units import Units
 from tests import oracle
+from tests.evidence import plain_combined, plain_pvalue
+from tests.large import Blocks
 
 TUNINGS = ("aggregate", "pooled", "refit")
 each_tuning = pytest.mark.parametrize("tuning", TUNINGS)
@@ -50,6 +55,13 @@ def random_labels(random, n, m, count):
 
 def prepared(x, y, folds=5, standardize=True):
     return prepare(check_arrays(x, y), standardize=standardize, folds=folds, random_state=0)
+
+
+def center_statistics(data, models, n_centers):
+    """Statistics from features at some of the pooled rows, each row relabelled by itself."""
+    rows = data.pooled_rows
+    kernel = CenterKernel(rows[:n_centers], radius(rows), 0.5)
+    return CenterStatistics(data, models, kernel, Units.of_rows(*data.sizes))
 
 
 def case_of(model, x, y, tuning, count=99):
@@ -151,22 +163,21 @@ def plain_largest(table):
 
 def test_largest_standardized_equals_the_plain_loop():
     table = np.random.default_rng(0).gamma(2.0, size=(30, 4)) * [1, 10, 1e-3, 5]
-    values, best = resample.largest_standardized(table)
-    scores, expected = plain_largest(table)
-    assert best == expected
+    values = resample.largest_standardized(table)
+    scores, best = plain_largest(table)
     np.testing.assert_allclose(values, table[:, best].mean() + table[:, best].std() * scores, rtol=1e-12)
     assert values[0] == pytest.approx(table[0, best], rel=1e-12)  # the reported statistic is one that exists
 
 
 def test_largest_standardized_does_not_mind_the_scale_of_a_column():
     table = np.random.default_rng(1).gamma(2.0, size=(50, 3))
-    values, best = resample.largest_standardized(table)
+    values, best = resample.largest_standardized(table), plain_largest(table)[1]
     standard = (values - table[:, best].mean()) / table[:, best].std()
     for column, (factor, offset) in itertools.product(range(3), [(2.0, 0.0), (1e-6, 0.0), (0.5, 7.0), (1e4, -3.0)]):
         other = table.copy()
         other[:, column] = factor * other[:, column] + offset
-        rescaled, same = resample.largest_standardized(other)
-        assert same == best
+        rescaled = resample.largest_standardized(other)
+        assert rescaled[0] == pytest.approx(other[0, best], rel=1e-12)
         deviation, mean = other[:, best].std(), other[:, best].mean()
         np.testing.assert_allclose((rescaled - mean) / deviation, standard, rtol=1e-9, atol=1e-9)
 
@@ -177,21 +188,17 @@ def test_largest_standardized_treats_the_first_row_as_any_other():
     scores = plain_largest(table)[0]
     for _ in range(5):
         order = random.permutation(40)
-        values, best = resample.largest_standardized(table[order])
+        values, best = resample.largest_standardized(table[order]), plain_largest(table[order])[1]
         np.testing.assert_allclose((values - table[:, best].mean()) / table[:, best].std(), scores[order], atol=1e-9)
 
 
 def test_columns_that_do_not_vary_never_win():
     table = np.random.default_rng(3).gamma(2.0, size=(20, 2))
-    alone, _ = resample.largest_standardized(table[:, 1:])
+    alone = resample.largest_standardized(table[:, 1:])
     for constant in (0.0, 5.0):
         table[:, 0] = constant
-        values, best = resample.largest_standardized(table)
-        assert best == 1
-        np.testing.assert_allclose(values, alone, rtol=1e-12)
-    values, best = resample.largest_standardized(np.full((20, 2), 3.0))
-    assert (values == 3.0).all()
-    assert best == 0
+        np.testing.assert_allclose(resample.largest_standardized(table), alone, rtol=1e-12)
+    assert (resample.largest_standardized(np.full((20, 2), 3.0)) == 3.0).all()
 
 
 # --- the limit of the null
@@ -230,11 +237,11 @@ def test_tail_falls_from_one_and_ignores_weights_of_zero():
 def test_limit_has_the_mean_of_all_relabellings():
     """Sum of weights = E T over all partitions, exactly: the covariance of psi with ddof 1."""
     random = np.random.default_rng(4)
-    rows, models = random.normal(size=(8, 2)), [(0.5, 0.1), (1.5, 0.01)]
+    data, models = prepared(*np.split(random.normal(size=(8, 2)), [3]), folds=2), [(0.5, 0.1), (1.5, 0.01)]
     labels = resample.every_relabelling(first_n(3, 5), None)
     for found in (
-        KernelStatistics(rows, models, FilterKernel(2)),
-        CenterStatistics(rows, models, CenterKernel(rows[:4], radius(rows), 0.5)),
+        KernelStatistics(data.pooled_rows, models, FilterKernel(2)),
+        center_statistics(data, models, 4),
     ):
         expected = found.table(labels).mean(axis=0)
         limits = found.limits(0, 1 / 3 + 1 / 5)
@@ -277,7 +284,8 @@ def plain_centers(rows, centers, sigma, lam):
 @pytest.mark.parametrize("kind", ["filter", "overlap", "centers"])
 def test_statistics_are_quadratic_forms_by_plain_loops(kind, d):
     random = np.random.default_rng(d)
-    rows, models = random.normal(size=(15, d)), [(0.6, 0.1), (1.3, 0.02), (1.3, 1.0)]
+    data = prepared(*np.split(random.normal(size=(15, d)), [9]), folds=2)
+    rows, models = data.pooled_rows, [(0.6, 0.1), (1.3, 0.02), (1.3, 1.0)]
     if kind == "filter":
         found = KernelStatistics(rows, models, FilterKernel(d))
         kernels = [plain_filter(rows, *model) for model in models]
@@ -285,9 +293,8 @@ def test_statistics_are_quadratic_forms_by_plain_loops(kind, d):
         found = KernelStatistics(rows, models, GaussianOverlap(d))
         kernels = [plain_overlap(rows, sigma) for sigma, _ in models]
     else:
-        centers = random.normal(size=(6, d))
-        found = CenterStatistics(rows, models, CenterKernel(centers, radius(rows, centers), 0.6))
-        kernels = [plain_centers(rows, centers, *model) for model in models]
+        found = center_statistics(data, models, 6)
+        kernels = [plain_centers(rows, rows[:6], *model) for model in models]
     labels = random_labels(random, 9, 6, 7)
     expected = [[plain_form(kernel, row) for kernel in kernels] for row in labels]
     np.testing.assert_allclose(found.table(labels) * np.exp(-found.log_scales), expected, rtol=1e-9)
@@ -295,16 +302,27 @@ def test_statistics_are_quadratic_forms_by_plain_loops(kind, d):
 
 def test_statistics_do_not_depend_on_the_tiles(monkeypatch):
     random = np.random.default_rng(5)
-    rows, models = random.normal(size=(23, 2)), [(0.6, 0.1), (1.3, 0.02)]
-    both = (
-        KernelStatistics(rows, models, FilterKernel(2)),
-        CenterStatistics(rows, models, CenterKernel(rows[:6], radius(rows), 0.6)),
-    )
+    statistics = KernelStatistics(random.normal(size=(23, 2)), [(0.6, 0.1), (1.3, 0.02)], FilterKernel(2))
     labels = random_labels(random, 9, 14, 5)
-    whole = [each.table(labels) for each in both]
+    whole = statistics.table(labels)
     monkeypatch.setattr(kernel_statistics, "_TILE", 23 * 4)
-    for each, expected in zip(both, whole, strict=True):
-        np.testing.assert_allclose(each.table(labels), expected, rtol=1e-12)
+    np.testing.assert_allclose(statistics.table(labels), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize(("n", "m"), [(23, 31), (40, 9)])
+def test_statistics_of_units_are_those_of_their_rows(draw, monkeypatch, n, m):
+    """A unit's label is that of each of its rows; none is left out, those that fill no unit are by themselves."""
+    monkeypatch.setattr(units, "_UNITS", 12)
+    monkeypatch.setattr(units, "_EACH", 3)
+    data, models = prepared(*draw(5, n, m, 3)), [(0.6, 0.1), (1.3, 0.02)]
+    by_row, together = center_statistics(data, models, 6), Units.put_together(n, m, 4)
+    assert together.x.rows_each > 1
+    assert together.sizes == (n, m)
+    by_unit = CenterStatistics(data, models, by_row.kernel, together)
+    own = together.labels
+    labels = np.vstack([own.is_x, *resample.relabellings(own.is_x, own.groups, 6, np.random.default_rng(0))])
+    numbers = np.concatenate([together.x.part(0, n), together.x.n_units + together.y.part(0, m)])
+    np.testing.assert_allclose(by_unit.table(labels), by_row.table(labels[:, numbers]), rtol=1e-9)
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0**-10, 2.0**12])
@@ -386,15 +404,16 @@ def test_cells_give_the_statistic_of_rows_and_keep_every_row(draw, monkeypatch, 
 
 @pytest.mark.parametrize("d", [1, 2])
 def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
+    model = dd.LSDD([0.3, 0.6, 1.2], random_state=0)  # given: no single columns and pairs beside them
     for seed in range(4):
         random = np.random.default_rng(seed)
         x, y = random.normal(size=(150, d)), random.normal(size=(200, d)) + 0.12
-        by_rows = dd.two_sample_test(x, y, random_state=0).pvalue
+        by_rows = dd.two_sample_test(x, y, model=model).pvalue
         with monkeypatch.context() as patch:
             patch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
-            _, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate")
+            _, case = case_of(model, x, y, "aggregate")
             assert isinstance(case.statistics, CellStatistics)
-            by_cells = dd.two_sample_test(x, y, random_state=0).pvalue
+            by_cells = dd.two_sample_test(x, y, model=model).pvalue
         assert abs(by_rows - by_cells) < 4.5 * np.sqrt(2 * 0.25 / 1000)
 
 
@@ -414,22 +433,22 @@ def test_which_large_samples_are_relabelled_in_cells(monkeypatch):
     assert solver(x, y, model=dd.LSDD(solver="pairs")) == "pairs"
     assert solver(x, y, blocks=np.arange(400) % 10) == "centers"  # rows of a block are relabelled among themselves
     assert solver(random.normal(size=(200, 3)), random.normal(size=(200, 3))) == "centers"
-    model, pair = dd.LSDD(random_state=0), check_arrays(x, y)
-    assert pair_test(model, pair, 19, low_order=True).solver == "centers"
 
 
 # --- the test
 
 
 def brute_force(x, y, models, partitions=None):
-    """Standardized maxima of E6 in inner units over all partitions, the data first; by oracle and loops."""
+    """E6 in inner units over all partitions, the data first, or the evidence of several; by oracle and loops."""
     x, y, _ = oracle.standardized(x, y)
     rows = np.concatenate([x, y])
     kernels = [plain_filter(rows, *model) for model in models]
     own = first_n(len(x), len(y))
     partitions = partitions or [p for p in sorted(listed(own, None)) if p != tuple(own)]
     table = np.array([[plain_form(k, np.array(p)) for k in kernels] for p in [tuple(own), *partitions]])
-    return table[:, 0] if len(models) == 1 else plain_largest(table)[0]
+    if len(models) == 1:
+        return table[:, 0]
+    return plain_combined(table, [(1.0, len(models), False)])
 
 
 def share_at_least_first(values):
@@ -562,6 +581,211 @@ def test_how_many_relabellings_are_made_at_a_time_changes_nothing(draw, monkeypa
             parts = dd.two_sample_test(x, y, **arguments)
         assert parts.pvalue == whole.pvalue
         np.testing.assert_allclose(parts.null_distribution, whole.null_distribution, rtol=1e-10)
+
+
+# --- columns, pairs and quadratic forms beside all columns together
+
+
+def all_parts(statistics):
+    """(share, size, alike) of each part of the joined table, all columns together first."""
+    further = [(part.share, len(part.names), part.alike) for part in statistics.further_parts]
+    return [(1 - sum(share for share, *_ in further), len(statistics.models), False), *further]
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_pairs_and_forms_are_combined_with_all_columns_by_plain_loops(draw, seed, d):
+    x, y = draw(seed, 4, 4, d)
+    model = dd.LSDD(folds=2, random_state=0)
+    found = dd.two_sample_test(x, y, model=model)
+    data, case = case_of(model, x, y, "aggregate")
+    statistics = case.with_low_order(data).statistics
+    assert isinstance(statistics, StatisticsWithLowOrder)
+    labels = resample.every_relabelling(first_n(4, 4), None)
+    table = np.hstack([statistics.joint.table(labels), statistics.low_order.table(labels)])
+    assert (found.null, found.n_permutations) == ("all partitions", comb(8, 4) - 1)
+    assert found.pvalue == pytest.approx(plain_pvalue(plain_combined(table, all_parts(statistics))), abs=1e-12)
+
+
+def test_what_the_user_gives_is_tested_alone(draw):
+    x, y = draw(1, 20, 16, 3)
+    assert "pairs and quadratic forms" in dd.two_sample_test(x, y, n_permutations=19, random_state=0).tuning
+    for arguments in (
+        {"model": dd.LSDD([0.5, 1.0])},
+        {"model": dd.LSDD(lam=[0.1, 1.0], solver="pairs")},
+        {"tuning": "pooled"},
+        {"tuning": "refit"},
+        {"null": "asymptotic"},
+    ):
+        found = dd.two_sample_test(x, y, n_permutations=19, random_state=0, **arguments)
+        assert "pairs and quadratic forms" not in found.tuning
+        assert found.strongest.startswith("all columns at width")
+    one = dd.two_sample_test(x[:, :1], y[:, :1], n_permutations=19, random_state=0)
+    assert "pairs and quadratic forms" not in one.tuning
+
+
+def in_twenty_columns(seed):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(150, 20)), random.normal(size=(150, 20))
+
+
+def changed_column(seed):
+    x, y = in_twenty_columns(seed)
+    y[:, 3] *= 2.0
+    return x, y
+
+
+def changed_pair(seed):
+    x, y = in_twenty_columns(seed)
+    y[:, 7] = 0.9 * y[:, 2] + np.sqrt(1 - 0.9**2) * y[:, 7]
+    return x, y
+
+
+def changed_lengths(seed):
+    random = np.random.default_rng(seed)
+    return random.normal(size=(150, 100)), 1.06 * random.normal(size=(150, 100))
+
+
+def changed_triple(seed):
+    """Three signs whose product is +1: any two columns are as before."""
+    random = np.random.default_rng(seed)
+    x, y = random.normal(size=(300, 3)), random.normal(size=(300, 3))
+    y[:, 2] = np.abs(y[:, 2]) * np.sign(y[:, 0] * y[:, 1])
+    return x, y
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("change", "strongest"),
+    [
+        (changed_column, ["column 'x3'"]),
+        (changed_pair, ["pair 'x2', 'x7'"]),
+        (changed_lengths, QuadraticForms.names),
+        (changed_triple, ["all columns at width {:.3g}"]),
+    ],
+    ids=["column", "pair", "quadratic form", "all columns"],
+)
+def test_the_strongest_statistic_says_where_to_look(change, strongest, seed):
+    found = dd.two_sample_test(*change(seed), n_permutations=199, random_state=0)
+    assert found.pvalue == 1 / 200
+    assert found.strongest in [name.format(found.sigma) for name in strongest]
+    assert f"strongest   {found.strongest}" in str(found)
+
+
+def test_one_column_is_named_by_itself_and_its_width(draw):
+    x, y = (pd.DataFrame({"age": rows[:, 0]}) for rows in draw(2, 30, 20, 1))
+    found = dd.two_sample_test(x, y, n_permutations=19, random_state=0)
+    assert found.strongest == f"column 'age' at width {found.sigma:.3g}"
+    kde = dd.two_sample_test(x, y, model=dd.KDEDifference(), n_permutations=19, random_state=0)
+    assert kde.strongest == "column 'age' at width {:.3g} and {:.3g}".format(*kde.sigma)
+
+
+@pytest.mark.parametrize("seed", [2, 23, 39])  # of which each has such a tie with the data
+def test_equal_values_of_the_reported_statistic_do_not_blur_the_pvalue(seed):
+    """Flags have few values of each statistic; relabellings that tie in one of them need not tie in the others."""
+    random = np.random.default_rng(seed)
+    x, y = ((random.random((n, 2)) < 0.5) * 1.0 for n in (23, 31))
+    with warnings_allowed():
+        found = dd.two_sample_test(x, y, n_permutations=199, random_state=0)
+        data, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate", 199)
+    statistics = case.with_low_order(data).statistics
+    table, _ = statistics.relabelled(Labels(first_n(23, 31)), 199, np.random.default_rng([0, 4]))
+    assert found.pvalue == pytest.approx(plain_pvalue(plain_combined(table, all_parts(statistics))), abs=1e-12)
+
+
+def test_a_column_and_its_copy_are_ordinary_data():
+    """The product of a balanced flag and its copy never varies, and a part of the test has nothing to say."""
+    random = np.random.default_rng(0)
+    flags = np.tile([0.0, 1.0], 20)
+    with warnings_allowed():
+        same = dd.two_sample_test(*(np.column_stack([flags, flags]) for _ in range(2)), random_state=0)
+        other = (random.random(40) < 0.95) * 1.0
+        apart = dd.two_sample_test(np.column_stack([flags, flags]), np.column_stack([other, other]), random_state=0)
+    assert same.pvalue == 1.0
+    assert apart.pvalue <= 0.01
+
+
+# --- many rows: units that share a label
+
+
+@pytest.fixture
+def many_rows():
+    random = np.random.default_rng(3)
+    x, y = random.normal(size=(3100, 5)), random.normal(size=(2600, 5))
+    y[:, 1] += 0.05 * y[:, 0] + 0.02
+    return x, y
+
+
+def asked_of_many(x, y, **arguments):
+    model = dd.LSDD(n_centers=30, random_state=3)
+    return dd.two_sample_test(x, y, **{"model": model, "n_permutations": 99} | arguments)
+
+
+def same_answer(found, expected):
+    assert (found.pvalue, found.null, found.strongest) == (expected.pvalue, expected.null, expected.strongest)
+    assert (found.n_x, found.n_y, found.tuning) == (expected.n_x, expected.n_y, expected.tuning)
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    np.testing.assert_allclose(found.null_distribution, expected.null_distribution, rtol=1e-6)
+
+
+def test_streamed_rows_are_relabelled_as_those_in_memory(many_rows, monkeypatch):
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    x, y = many_rows
+    expected = asked_of_many(x, y)
+    assert expected.null == "permutation"
+    assert expected.warnings == ()
+    assert 0.01 < expected.pvalue < 1  # else any answer would be the same
+    same_answer(asked_of_many(Blocks(x, [1000, 1001, 2500]), Blocks(y, [])), expected)
+    same_answer(asked_of_many(x, Blocks(y, [7])), expected)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_are_tested_as_arrays(many_rows, monkeypatch, tmp_path, ending):
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 1 << 12)
+    paths = [tmp_path / f"{name}.{ending}" for name in "xy"]
+    for path, rows in zip(paths, many_rows, strict=True):
+        frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(5)])
+        frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path, index=False)
+    same_answer(asked_of_many(*paths), asked_of_many(*many_rows))
+
+
+def test_dask_collections_are_tested_as_arrays(many_rows, monkeypatch):
+    da = pytest.importorskip("dask.array", reason="dask.array is not installed")
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    lazy = (da.from_array(rows, chunks=(999, 5)) for rows in many_rows)
+    same_answer(asked_of_many(*lazy), asked_of_many(*many_rows))
+
+
+def test_swapping_many_rows_keeps_the_pvalue_within_the_error_of_relabellings(many_rows, monkeypatch):
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    x, y = many_rows
+    forth, back = (asked_of_many(*both, n_permutations=499) for both in ((x, y), (y, x)))
+    p = (forth.pvalue + back.pvalue) / 2
+    assert 0.01 < p < 0.9
+    assert abs(forth.pvalue - back.pvalue) < 4.5 * np.sqrt(2 * p * (1 - p) / 500)
+
+
+def test_of_a_sample_much_the_larger_the_rows_tested_are_told(draw, monkeypatch):
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(units, "_MOST", 100)
+    x, y = draw(3, 30, 900, 3)
+    found = dd.two_sample_test(x, y, n_permutations=19, random_state=0)
+    assert found.warnings == ("the test takes 30 and 300 of the rows",)
+    assert (found.n_x, found.n_y) == (30, 900)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_files_that_are_sorted_do_not_alarm(monkeypatch, seed):
+    """Units of neighbouring rows would each be all low or all high; a relabelling of them is no null of the rows."""
+    random = np.random.default_rng([seed, 20_000])
+    x, y = random.normal(size=(20_000, 3)), random.normal(size=(20_000, 3))
+    by_first = [rows[np.argsort(rows[:, 0])] for rows in (x, y)]
+    plain, ordered = (asked_of_many(*rows, n_permutations=199) for rows in ((x, y), by_first))
+    for found in (plain, ordered):
+        assert found.pvalue > 0.01
+    relabelled = ordered.null_distribution.mean() / plain.null_distribution.mean()
+    assert relabelled == pytest.approx(1.0, abs=0.5)  # the null has the spread of rows, not that of runs of them
 
 
 # --- blocks
@@ -993,11 +1217,12 @@ def test_limit_has_the_pvalue_of_relabellings(solver, d):
 
 @pytest.mark.parametrize("d", [1, 3])
 def test_limit_of_several_models_has_the_pvalue_of_relabellings(d):
+    model = dd.LSDD(random_state=0) if d == 1 else dd.LSDD([0.5, 1.0, 2.0], random_state=0)  # pairs have no limit
     for seed in range(5):
         random = np.random.default_rng([seed, d])
         x, y = random.normal(size=(150, d)), random.normal(size=(120, d)) + 0.05 * seed
         limit, drawn = (
-            dd.two_sample_test(x, y, null=null, n_permutations=3999, random_state=0)
+            dd.two_sample_test(x, y, model=model, null=null, n_permutations=3999)
             for null in ("asymptotic", "permutation")
         )
         if 0.02 <= drawn.pvalue <= 0.8:
@@ -1034,8 +1259,9 @@ def test_auto_takes_the_limit_when_relabelling_is_too_much_work(draw, monkeypatc
     x, y = draw(31)
     assert dd.two_sample_test(x, y, n_permutations=99, random_state=0).null == "permutation"
     monkeypatch.setattr(planned, "_MOST_WORK", 1.0)
-    for model in MODELS.values():
-        assert dd.two_sample_test(x, y, model=model, n_permutations=99).null == "asymptotic"
+    for name, model in MODELS.items():  # units of rows at centers are few, however many rows there are
+        expected = "permutation" if name == "centers" else "asymptotic"
+        assert dd.two_sample_test(x, y, model=model, n_permutations=99).null == expected
     assert dd.two_sample_test(x, y, null="permutation", n_permutations=99).null == "permutation"
     assert dd.two_sample_test(x, y, tuning="refit", n_permutations=19).null == "permutation"
     assert dd.two_sample_test(x, y, blocks=np.arange(67) % 5, n_permutations=99).null == "permutation"
