@@ -117,8 +117,8 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
     lower, upper = rough.center - rough.factor * rough.error, rough.center + rough.factor * rough.error
     is_too_rough = False
     if d <= _MOST_COLUMNS and len(points):
-        # a jump is at few of the points: beside it one error less than at the point itself is enough
-        margin = max(0.0, rough.factor - 1.0) * rough.error
+        # a jump is at few of the points: about two errors are enough there, and none if each point counts by itself
+        margin = max(0.0, 2.0 * (rough.factor - 2.0)) * rough.error
         least, largest = _range_near(solver, points, _REACH * model.sigma, d)
         lower, upper = np.minimum(lower, least - margin), np.maximum(upper, largest + margin)
         if isinstance(solver, FilterKernel) and d > 0:
