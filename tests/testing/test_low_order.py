@@ -249,7 +249,7 @@ def test_statistics_are_named_by_the_columns_of_the_user():
     assert one_by_one == ["all columns, one by one"]
     assert pairs == 2 * ["pair 'size', 'letter'", "pair 'size', 'flag'", "pair 'letter', 'flag'"]
     assert all_pairs == ["all pairs of columns"]
-    assert forms == list(QuadraticForms.names)
+    assert forms == [*QuadraticForms.names, QuadraticForms.squared]
 
 
 def test_names_follow_their_columns_when_categories_come_first():

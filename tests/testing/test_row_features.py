@@ -193,9 +193,10 @@ def test_rows_have_the_features_of_their_columns_and_scores_of_their_forms():
         np.testing.assert_allclose(found, expected, **single)
     leading = np.column_stack([each[:, 0] for each in columns])
     forms = QuadraticForms(leading)(leading)
-    expected = np.column_stack([plain_number_features(values.tolist())[:, 0] for values in forms.T])
+    scores = [plain_number_features(values.tolist()) for values in forms.T]
+    expected = np.column_stack([*(each[:, 0] for each in scores), scores[0][:, 1]])
     found = features.together(columns)
-    assert found.shape == (61, len(QuadraticForms.names)) == (61, 4)
+    assert found.shape == (61, len(QuadraticForms.names) + 1) == (61, 5)
     np.testing.assert_allclose(found, expected, **single)
     np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-6)
 

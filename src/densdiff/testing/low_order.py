@@ -67,7 +67,7 @@ class LowOrderStatistics:
         columns = self.features.columns(drawn)
         widths = tuple(each.shape[1] for each in columns)
         multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
-        self.layout = Layout(widths, len(QuadraticForms.names), _chosen_pairs(columns), multiplied)
+        self.layout = Layout(widths, len(QuadraticForms.names) + 1, _chosen_pairs(columns), multiplied)
         samples = (data.x.rows, units.x), (data.y.rows, units.y)
         tasks = [_UnitSums(self.features, self.layout, numbers) for _, numbers in samples]
         sums = totals([rows for rows, _ in samples], tasks)
@@ -90,7 +90,7 @@ class LowOrderStatistics:
             Part(_SUM * _COLUMNS * rest, ["all columns, one by one"]),
             Part((1 - _SUM) * (1 - _COLUMNS) * rest, [*pairs, *pairs]),
             Part(_SUM * (1 - _COLUMNS) * rest, ["all pairs of columns"]),
-            Part(forms, QuadraticForms.names),
+            Part(forms, [*QuadraticForms.names, QuadraticForms.squared]),
         ]
 
     def table(self, labels: BoolArray) -> FloatArray:

@@ -87,6 +87,7 @@ class QuadraticForms:
         "distances of rows from the covariance of all columns",
         "distances of rows from the covariance of all columns",
     )
+    squared = "spread of the lengths of rows"  # by the square of the first form's score
 
     def __init__(self, z: Features) -> None:
         n, d = z.shape
@@ -131,9 +132,12 @@ class RowFeatures:
         return [each(column) for each, column in zip(self.of_columns, rows.T, strict=True)]
 
     def together(self, columns: Sequence[Features]) -> Features:
-        """The normal score of each quadratic form, (k, 4), from the features of the columns."""
+        """The normal score of each quadratic form and the square of the first, (k, 5), from the columns' features."""
         values = self.forms(_leading(columns))
-        return np.column_stack([each(column)[:, 0] for each, column in zip(self.of_forms, values.T, strict=True)])
+        scores = [each(column) for each, column in zip(self.of_forms, values.T, strict=True)]
+        lengths = scores[0]
+        squared = lengths[:, 1] if lengths.shape[1] > 1 else np.zeros(len(lengths), dtype=np.float32)
+        return np.column_stack([*(each[:, 0] for each in scores), squared])
 
 
 def _leading(columns: Sequence[Features]) -> Features:

@@ -94,10 +94,10 @@ def two_sample_test(
     n_permutations : int
         Relabellings to draw; the p-value is at least 1 / (n_permutations + 1).
     tuning : {"aggregate", "pooled", "refit"}
-        How sigma and lam are found without looking at the labels: several at once, beside statistics of single
-        columns, of pairs and of quadratic forms of all columns, the strongest counting; one pair, by cross-validation
-        on the pooled rows; or cross-validation anew within every relabelling, as in the paper. Numbers given for both
-        leave nothing to tune.
+        How sigma and lam are found without looking at the labels: several at once, with `LSDD` beside statistics of
+        single columns, of pairs and of quadratic forms of all columns, the strongest counting; one pair, by
+        cross-validation on the pooled rows; or cross-validation anew within every relabelling, as in the paper.
+        Numbers given for both leave nothing to tune.
     null : {"auto", "permutation", "asymptotic"}
         Where the null distribution comes from; "auto" takes relabellings while they are affordable. Many rows are
         relabelled in cells of one or two columns, or put together into units of equal size: all of them count.
