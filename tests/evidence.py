@@ -1,15 +1,18 @@
 """How a test combines statistics, by loops over relabellings, for tests."""
 
+import math
+
 import numpy as np
 
 TIE = 1e-6  # of the largest value
 
 
 def plain_evidence(values):
-    """-log of the share of values as large; beyond the upper tenth an exponential tail by its mean excess."""
+    """-log of the share of values as large; beyond the upper tenth, or five, an exponential tail by its mean excess."""
     values = [float(value) for value in values]
     count, tie = len(values), TIE * max(abs(value) for value in values)
-    edge = sorted(values)[int(0.9 * (count - 1))]
+    beyond = max(math.ceil(0.1 * count), 5)
+    edge = sorted(values)[max(0, count - 1 - beyond)]
     excesses = [value - edge for value in values if value > edge + tie]
     evidence = []
     for value in values:

@@ -176,7 +176,7 @@ def test_narrowing_equals_a_loop_over_points_and_halvings(seed, d, weighted):
 
             peak = plain_kernel(point[None], point[None], sigma / 2**k, lam)[0, 0]
             center, error = plain_curve(change, point, samples, weight * peak)
-            least = -ndtri(0.5 * chance / 2.0 ** (d * (k - 1)))
+            least = -ndtri(0.5 * (chance if k == 1 else 0.4 / (10 * 2.0 ** (d * k))))
             expected = 2.0**k if abs(center) > least * error else expected
             is_close |= abs(abs(center) / error - least) < 0.02  # the table's nearest node
         assert narrower == expected or is_close

@@ -205,7 +205,7 @@ def test_points_of_a_frame_are_matched_by_name():
 
 @pytest.fixture(scope="module")
 def lsdd_models():
-    pairs = [gaussian_shift(0.6, d=d, n=n, m=n - 20, random_state=3) for d, n in ((1, 80), (2, 300))]
+    pairs = [gaussian_shift(0.6, d=d, n=n, m=n - 20, random_state=3) for d, n in ((1, 80), (2, 600))]
     return [LSDD(random_state=0).fit(pair.x, pair.y) for pair in pairs]
 
 

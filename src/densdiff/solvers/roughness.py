@@ -21,7 +21,7 @@ from densdiff.solvers.prepared import LEVEL_ROWS, Prepared, Subsample, subsample
 # sigma of all together may be far too wide
 _HALVINGS, _JOINT_HALVINGS, _COLUMN_HALVINGS = 3, 2, 5
 _CHANCE = 0.13  # of the points that the first halving widens where f is smooth: 1.5 standard errors in one column
-_FALSE = 0.4  # of all places together that each further halving widens where f is smooth
+_FALSE, _PLACES = 0.4, 10  # places that each further halving widens where f is smooth, of ten at the model itself
 _SURE = 0.01  # chance of a note where f is smooth
 
 
@@ -70,8 +70,9 @@ class Evidence:
         """How many times narrower kernels must be to show what the model hides, 1 where it hides nothing, (k,).
 
         It is the finest halving of sigma at which f changes by more than ``chance`` explains; from the second one on,
-        by more than all places explain, ``tests`` of them at the model itself and more with each halving: what widens
-        a band most must not come from noise. The second answer is whether even the last halving changes f, surely.
+        by more than all places together explain: what widens a band most must not come from noise. The second answer
+        is whether even the last halving changes f, beyond what all places, ``tests`` of them at the model itself,
+        explain.
         """
         narrower, is_too_rough = np.ones(len(points)), False
         sigmas = self.model.sigma / 2.0 ** np.arange(halvings + 1)
@@ -81,7 +82,7 @@ class Evidence:
         for k, finer in enumerate(kernels, 1):
             one_row, places = self._one_row(points, float(sigmas[k])), 2.0 ** (self.filters.d * k)
             change = self._curve([a - b for a, b in zip(finer, first, strict=True)], one_row)
-            least = -ndtri(0.5 * (chance if k == 1 else _FALSE / (tests * places)))
+            least = -ndtri(0.5 * (chance if k == 1 else _FALSE / (_PLACES * places)))
             narrower[np.abs(change.center) > least * change.error] = 2.0**k
             if k == halvings:
                 step = self._curve([a - b for a, b in zip(finer, before, strict=True)], one_row)

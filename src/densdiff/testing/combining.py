@@ -12,7 +12,7 @@ import numpy as np
 from densdiff.core import resample
 from densdiff.core.scaling import FloatArray
 
-_TAIL = 0.1  # of the relabellings, beyond which the tail of a statistic is taken to fall exponentially
+_TAIL, _FEWEST = 0.1, 5  # the share of relabellings, at least so many, whose statistics are taken to fall exponentially
 _TIE, _EVIDENCE_TIE = 1e-6, 1e-5  # of the largest value and of the evidence: statistics may be of single precision
 
 
@@ -75,7 +75,7 @@ def log_evidence(values: FloatArray) -> FloatArray:
     ordered = np.sort(values)
     at_least = count - np.searchsorted(ordered, values - tie, side="left")
     within = -np.log(at_least / count)
-    edge = ordered[int((1.0 - _TAIL) * (count - 1))]
+    edge = ordered[max(0, count - 1 - max(int(np.ceil(_TAIL * count)), _FEWEST))]
     beyond = ordered[ordered > edge + tie] - edge
     if not len(beyond):
         return np.asarray(within)
