@@ -79,7 +79,7 @@ def plain_table(columns, forms, labels, *, pairs=None, most=3):
 
 def expected_table(data, labels, made_of=None, **options):
     """The plain table of features that are made of all pooled rows, or of some."""
-    features = RowFeatures.of(data.pooled_rows if made_of is None else made_of, data.levels)
+    features, _ = RowFeatures.of(data.pooled_rows if made_of is None else made_of, data.levels)
     columns = features.columns(data.pooled_rows)
     wide = [column.astype(np.float64) for column in columns]
     return plain_table(wide, features.together(columns).astype(np.float64), labels, **options)
@@ -123,7 +123,7 @@ def test_rows_that_are_left_out_of_units_do_not_count(monkeypatch):
     assert together.sizes == (10, 40)
     used = np.concatenate([together.x.part(0, 10) >= 0, together.y.part(0, 90) < together.y.n_units])
     own = LowOrderStatistics(data, together).table(together.labels.is_x[None])
-    features = RowFeatures.of(data.pooled_rows, data.levels)
+    features, _ = RowFeatures.of(data.pooled_rows, data.levels)
     columns = features.columns(data.pooled_rows[used])
     wide, forms = [column.astype(np.float64) for column in columns], features.together(columns).astype(np.float64)
     np.testing.assert_allclose(own, plain_table(wide, forms, [np.repeat([True, False], [10, 40])]), **single)

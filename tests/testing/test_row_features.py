@@ -185,7 +185,7 @@ def mixed_rows(seed, total):
 
 def test_rows_have_the_features_of_their_columns_and_scores_of_their_forms():
     rows, levels = mixed_rows(0, 61)
-    features = RowFeatures.of(rows, levels)
+    features, _ = RowFeatures.of(rows, levels)
     columns = features.columns(rows)
     plain = [plain_number_features(column.tolist()) for column in rows.T[:2]]
     plain += [plain_level_features(column.astype(int).tolist()) for column in rows.T[2:]]
@@ -203,7 +203,7 @@ def test_rows_have_the_features_of_their_columns_and_scores_of_their_forms():
 
 def test_a_row_has_the_same_features_whichever_rows_come_with_it():
     rows, levels = mixed_rows(1, 80)
-    features = RowFeatures.of(rows[:50], levels)
+    features, _ = RowFeatures.of(rows[:50], levels)
     columns = features.columns(rows)
     together = features.together(columns)
     for start, stop in ((0, 13), (13, 80)):

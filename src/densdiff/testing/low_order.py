@@ -63,8 +63,7 @@ class LowOrderStatistics:
         self.units = units
         self.names = [data.pair.names[j] for j in data.scaling.keep]
         drawn = data.some_pooled(_ROWS)
-        self.features = RowFeatures.of(drawn, data.levels)
-        columns = self.features.columns(drawn)
+        self.features, columns = RowFeatures.of(drawn, data.levels)
         widths = tuple(each.shape[1] for each in columns)
         multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
         self.layout = Layout(widths, len(QuadraticForms.names) + 1, _chosen_pairs(columns), multiplied)
@@ -149,6 +148,9 @@ def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fe
 
 def _add_by_unit(sums: FloatArray, features: Features, numbers: IntArray) -> None:
     """Add the features of each row to those of its unit, in place."""
+    if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():  # rows alone
+        sums[numbers[0] : numbers[-1] + 1] += features
+        return
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))

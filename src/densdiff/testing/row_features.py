@@ -118,14 +118,15 @@ class RowFeatures:
     of_forms: Sequence[NumberFeatures]
 
     @classmethod
-    def of(cls, rows: FloatArray, levels: npt.NDArray[np.intp]) -> "RowFeatures":
-        """Made of some pooled rows, whatever their labels."""
+    def of(cls, rows: FloatArray, levels: npt.NDArray[np.intp]) -> tuple["RowFeatures", list[Features]]:
+        """Made of some pooled rows, whatever their labels; and the features of these rows' columns."""
         first = rows.shape[1] - len(levels)
         of_columns: list[NumberFeatures | LevelFeatures] = [NumberFeatures(column) for column in rows.T[:first]]
         of_columns += [LevelFeatures(column, k) for column, k in zip(rows.T[first:], levels, strict=True)]
-        leading = _leading([each(column) for each, column in zip(of_columns, rows.T, strict=True)])
+        columns = [each(column) for each, column in zip(of_columns, rows.T, strict=True)]
+        leading = _leading(columns)
         forms = QuadraticForms(leading)
-        return cls(of_columns, forms, [NumberFeatures(values) for values in forms(leading).T])
+        return cls(of_columns, forms, [NumberFeatures(values) for values in forms(leading).T]), columns
 
     def columns(self, rows: FloatArray) -> list[Features]:
         """The features of each column, (k, q) each."""
