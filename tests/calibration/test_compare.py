@@ -69,7 +69,7 @@ def test_without_pictures_and_distance_the_findings_are_those_of_compare():
     a, b = draw(cell, 0)
     quick, whole = compared(a, b, 0, distances=True), dd.compare(a, b, n_permutations=PERMUTATIONS, random_state=0)
     assert quick.test.pvalue == whole.test.pvalue
-    without = [replace(column, profile=None) for column in whole.columns]
+    without = [replace(column, picture=None) for column in whole.columns]
     assert (quick.columns, list(map(str, quick.pairs))) == (without, list(map(str, whole.pairs)))
     assert (quick.regions, quick.missing) == (whole.regions, whole.missing)
 

@@ -394,7 +394,7 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
 def test_files_give_the_answer_of_the_tables_in_them(ending, files, small):
     paths = [files / f"{name}.{ending}" for name in "AB"]
-    found = compared(*(paths if ending != "csv" else map(str, paths)))
+    found = compared(*(paths if ending != "csv" else map(str, paths)), names=("A", "B"))
     if ending == "jsonl":  # 15 digits
         assert found.distance.normalized == pytest.approx(small.distance.normalized, rel=1e-9)
         assert [c.name for c in found.columns] == [c.name for c in small.columns]
@@ -405,14 +405,28 @@ def test_files_give_the_answer_of_the_tables_in_them(ending, files, small):
 
 
 def test_a_file_of_numbers_gives_the_answer_of_its_array(files):
-    found = compared(files / "A.npy", files / "B.npy")
+    found = compared(files / "A.npy", files / "B.npy", names=("A", "B"))
     expected = compared(arrays(table(0, 60)), arrays(table(1, 60, shift=1.5, share=0.1)))
     assert found.to_dict() == expected.to_dict()
 
 
 def test_a_file_and_a_frame_are_compared(files, small):
-    found = compared(files / "A.parquet", table(1, 60, shift=1.5, share=0.1))
+    found = compared(files / "A.parquet", table(1, 60, shift=1.5, share=0.1), names=("A", "B"))
     assert found.to_dict() == small.to_dict()
+
+
+def test_tables_are_called_as_the_user_calls_them(files, small, tmp_path):
+    assert small.names == ("A", "B")
+    assert compared(files / "A.csv", files / "B.parquet").names == ("A.csv", "B.parquet")
+    paths = [tmp_path / month / "orders.csv" for month in ("january", "july")]
+    for path in paths:
+        path.parent.mkdir()
+        path.write_bytes((files / "A.csv").read_bytes())
+    assert compared(*paths).names == ("january/orders.csv", "july/orders.csv")
+    assert compared(*paths, names=["January", "July"]).names == ("January", "July")
+    for wrong in ("AB", ("A", "A"), ("A", " "), ("A", 3), ("A",)):
+        with pytest.raises(dd.InputError, match="names must be two different texts"):
+            compared(*paths, names=wrong)
 
 
 def test_the_same_seed_gives_the_same_answer(small):
@@ -609,11 +623,11 @@ def test_to_dict_is_plain_and_whole(planted, interaction, small, equal):
 
 
 def test_pictures_keep_their_profiles(small, interaction):
-    assert all(column.profile is not None for column in small.columns)
+    assert all(column.picture is not None for column in small.columns)
     columns = by_name(small)
-    assert columns["city"].profile.levels == ("Bonn", "Ulm")
-    np.testing.assert_allclose(columns["city"].profile.a.sum(), 1.0)
-    curve = columns["x"].profile
+    assert columns["city"].picture.levels == ("Bonn", "Ulm")
+    np.testing.assert_allclose(columns["city"].picture.a.sum(), 1.0)
+    curve = columns["x"].picture
     step = curve.points[1] - curve.points[0]
     assert curve.a.sum() * step == pytest.approx(1.0, abs=0.05)
     middle = float(np.median(np.concatenate([table(0, 60)["x"], table(1, 60, shift=1.5)["x"]])))
@@ -628,7 +642,7 @@ def test_a_result_survives_pickle(small):
     again = pickle.loads(pickle.dumps(small))
     assert again.to_dict() == small.to_dict()
     assert str(again) == str(small)
-    np.testing.assert_array_equal(again.columns[0].profile.a, small.columns[0].profile.a)
+    np.testing.assert_array_equal(again.columns[0].picture.a, small.columns[0].picture.a)
 
 
 def test_a_result_cannot_be_changed(small):

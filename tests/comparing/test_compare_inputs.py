@@ -171,8 +171,8 @@ def test_row_02_missing_booleans_stay_booleans(frame):
     b = {"k": [True, False] * 20}
     found = compared(a, b, missing="level")
     assert [(column.name, column.kind) for column in found.columns] == [("k", "category")]
-    assert found.columns[0].profile.levels == ("(missing)", "False", "True")
-    assert quietly(a, b, missing="drop").columns[0].profile.levels == ("False", "True")
+    assert found.columns[0].picture.levels == ("(missing)", "False", "True")
+    assert quietly(a, b, missing="drop").columns[0].picture.levels == ("False", "True")
 
 
 @pytest.mark.parametrize("missing", ["error", "drop", "level"])
@@ -384,7 +384,7 @@ def test_row_21_numbers_stored_as_text(form, made):
 def test_row_22_text_and_booleans_take_part(form, made):
     a = {"k": words(0), "t": words(1) == "u"}
     b = {"k": words(2, p=0.05), "t": words(3) == "u"}
-    found = compared(made(form, a)[0], made(form, b, "B")[0])
+    found = compared(made(form, a)[0], made(form, b, "B")[0], names=("A", "B"))
     assert found.to_dict() == compared(a, b).to_dict()
     assert {column.name: column.kind for column in found.columns} == {"k": "category", "t": "category"}
     assert found.columns[0].name == "k"
@@ -503,10 +503,10 @@ def test_row_22_categories_with_levels_that_no_row_has():
     b = pl.DataFrame({"k": words(1)}).with_columns(pl.col("k").cast(pl.Categorical))
     found = compared(a, b)
     assert found.to_dict() == compared({"k": words(0)}, {"k": words(1)}).to_dict()
-    assert found.columns[0].profile.levels == ("u", "v")
+    assert found.columns[0].picture.levels == ("u", "v")
     whole = compared(*(pd.DataFrame({"k": pd.Categorical([3, 10] * 15)}) for _ in range(2)))
     assert whole.columns[0].kind == "category"
-    assert whole.columns[0].profile.levels == ("10", "3")
+    assert whole.columns[0].picture.levels == ("10", "3")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def mixed(n, m):
 @pytest.mark.parametrize("sizes", [(90, 80), (90, 60)], ids=["Westfall-Young", "Holm"])
 def test_a_column_is_prepared_fitted_and_counted_once_for_all_that_is_told_of_it(sizes, calls):
     result = dd.compare(*mixed(*sizes), n_permutations=19, random_state=0)
-    drawn = {found.name: found.profile is not None for found in result.columns}
+    drawn = {found.name: found.picture is not None for found in result.columns}
     assert drawn == {"x": True, "y": True, "k": True, "constant": False}
     assert calls == {"prepare": 2, "find_fit": 2, "level_counts": 1}
 
@@ -78,7 +78,7 @@ def test_of_many_columns_only_those_that_are_drawn_are_fitted_again(calls, monke
     """The others' fits are not kept: they would be megabytes each."""
     monkeypatch.setattr(columns, "_PICTURED", 1)
     result = dd.compare(*mixed(60, 60), columns=["x", "y"], n_permutations=19, random_state=0)
-    assert [found.profile is not None for found in result.columns] == [True, False]
+    assert [found.picture is not None for found in result.columns] == [True, False]
     assert calls == {"prepare": 3, "find_fit": 3}
 
 
@@ -115,4 +115,4 @@ def test_columns_read_in_blocks_are_examined_side_by_side():
     for found, expected in zip(in_blocks.columns, dd.compare(a, b, **asked).columns, strict=True):
         assert found.name == expected.name
         assert found.normalized == pytest.approx(expected.normalized, rel=1e-6)
-        np.testing.assert_allclose(found.profile.a, expected.profile.a, rtol=1e-6)
+        np.testing.assert_allclose(found.picture.a, expected.picture.a, rtol=1e-6)

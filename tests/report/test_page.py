@@ -164,8 +164,8 @@ def test_fifty_columns_make_a_page_of_less_than_a_megabyte(compared, tmp_path):
     levels = Shares(tuple(f"level number {k}" for k in range(12)), *random.dirichlet(np.ones(12), 2))
     drawn = [*rough, levels, levels]
     columns = [
-        dataclasses.replace(compared.columns[0], name=f"a column {j}", profile=profile)
-        for j, profile in enumerate(drawn)
+        dataclasses.replace(compared.columns[0], name=f"a column {j}", picture=picture)
+        for j, picture in enumerate(drawn)
     ]
     worst = Map(points[:41], points[:41], random.normal(size=(41, 41)))
     pairs = [dataclasses.replace(compared.pairs[0], map=worst)] * 4

@@ -61,7 +61,7 @@ def compare_columns(
     ]
     order = sorted(range(d), key=lambda j: _rank(differences[j]))
     pictures = {j: columns[j].picture or _picture(tables.column(j), seed) for j in order[:_PICTURED]}
-    return [replace(differences[j], profile=pictures.get(j)) for j in order], adjustment
+    return [replace(differences[j], picture=pictures.get(j)) for j in order], adjustment
 
 
 def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> _ColumnParts:

@@ -58,6 +58,7 @@ def compare(
     A: Any,
     B: Any,
     *,
+    names: tuple[str, str] | None = None,
     columns: Sequence[str] | None = None,
     alpha: float = 0.05,
     min_effect: float = 0.0,
@@ -71,6 +72,8 @@ def compare(
     ----------
     A, B : data frame, array, mapping of columns, path, Dask collection or iterable of blocks
         Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
+    names : tuple of str, optional
+        What to call the tables, such as ("January", "July"); files are called by their names, others A and B.
     columns : sequence of str, optional
         Compare only these.
     alpha : float
@@ -100,8 +103,8 @@ def compare(
         permutations=parameters.whole(n_permutations, "n_permutations", 1),
         seed=parameters.seed(random_state),
     )
-    names = _display_name(A, messages.name_of("A")), _display_name(B, messages.name_of("B"))
-    tables = match_tables(A, B, columns, missing, names, partial(_rows_to_prefetch, settings.seed))
+    called = _names_of(A, B) if names is None else _check_names(names)
+    tables = match_tables(A, B, columns, missing, called, partial(_rows_to_prefetch, settings.seed))
     with messages.collect_warnings() as texts:
         result = _compare_tables(tables, settings)
     for text in dict.fromkeys(texts):
@@ -114,6 +117,25 @@ def _check_effect(value: Any) -> float:
         need = f"{messages.argument('min_effect')} must lie between 0 and 1, like the normalized distance"
         raise InputError(f"{need}; got {messages.describe_value(value)}", argument="min_effect")
     return float(value)
+
+
+def _check_names(names: Any) -> tuple[str, str]:
+    """Two different texts that are not blank, harmless to show."""
+    are_two = isinstance(names, (tuple, list)) and len(names) == 2 and all(isinstance(name, str) for name in names)
+    if not are_two or not all(name.strip() for name in names) or names[0] == names[1]:
+        need = f'{messages.argument("names")} must be two different texts, such as ("January", "July")'
+        raise InputError(f"{need}; got {messages.describe_value(names)}", argument="names")
+    return messages.escaped(names[0]), messages.escaped(names[1])
+
+
+def _names_of(A: Any, B: Any) -> tuple[str, str]:
+    """The names of files, with their folders if these tell them apart, else A and B."""
+    first, second = _display_name(A, messages.name_of("A")), _display_name(B, messages.name_of("B"))
+    if first == second and Path(A) != Path(B):
+        first, second = (
+            messages.escaped(f"{Path(table).resolve().parent.name}/{Path(table).name}") for table in (A, B)
+        )
+    return first, second
 
 
 def _display_name(table: Any, name: str) -> str:
@@ -166,6 +188,8 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         regions=_find_regions(tables, rows, settings),
         missing=_missing_rates(tables, alpha),
         left_out=[(name, plain(reason)) for name, reason in tables.left_out],
+        schema_changes=tables.schema_changes,
+        names=(plain(tables.where[0]), plain(tables.where[1])),
         alpha=alpha,
         min_effect=settings.min_effect,
         sigma=distance.sigma,

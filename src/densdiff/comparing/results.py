@@ -8,6 +8,7 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.comparing.wording import percent
+from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
@@ -35,7 +36,7 @@ class ColumnDifference:
     direction: str
     total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
     total_variation_interval: tuple[float, float] = (0.0, 1.0)
-    profile: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+    picture: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,10 @@ class Comparison(Receipt):
         Columns with missing values; different rates are a finding of their own.
     left_out : list of tuple
         Names of columns that were not compared, and why.
+    schema_changes : SchemaChanges
+        Columns that one table lacks (missing: only in A; added: only in B) or that are of another kind in B.
+    names : tuple of str
+        What A and B are called.
     alpha, min_effect : float
     """
 
@@ -135,6 +140,8 @@ class Comparison(Receipt):
     regions: list[RegionDifference]
     missing: list[MissingDifference]
     left_out: list[tuple[str, str]]
+    schema_changes: SchemaChanges
+    names: tuple[str, str]
     alpha: float
     min_effect: float
 
@@ -158,12 +165,12 @@ class Comparison(Receipt):
         without_pictures = replace(
             self,
             total_variation=replace(self.total_variation, judged_x=None, judged_y=None),
-            columns=[replace(column, profile=None) for column in self.columns],
+            columns=[replace(column, picture=None) for column in self.columns],
             pairs=[replace(pair, map=None) for pair in self.pairs],
         )
         contents = asdict(without_pictures)
         for column in contents["columns"]:
-            del column["profile"]
+            del column["picture"]
         for pair in contents["pairs"]:
             del pair["map"]
         del contents["total_variation"]["judged_x"], contents["total_variation"]["judged_y"]

@@ -45,6 +45,18 @@ def array_source(value: Any, where: str) -> ArraySource:
 
 
 @dataclass(frozen=True)
+class SchemaChanges:
+    """Columns that only A has, that only B has, and that are of another kind in B, with both kinds."""
+
+    missing: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    other_kind: tuple[tuple[str, str, str], ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.missing or self.added or self.other_kind)
+
+
+@dataclass(frozen=True)
 class MatchedSources:
     """Two sources after a look through both; columns are matched, their kinds not yet compared."""
 
@@ -52,7 +64,7 @@ class MatchedSources:
     readings: tuple[Reading, Reading]
     summaries: tuple[Summary, Summary]
     caches: tuple[RowCache, RowCache]
-    only_in: tuple[tuple[str, str], ...] = ()  # columns that one of them lacks, and why they are left out
+    schema_changes: SchemaChanges = SchemaChanges()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,11 +121,10 @@ def match_sources(
     heads = [table_of(source.head(), source.where) for source in sources]
     tables = heads if chosen is None else [choose_columns(table, chosen) for table in heads]
     names, *_ = match_columns(tables[0], tables[1], notes)
-    left_out = (
-        [(name, f"only in {table.where}") for table in tables for name in table.names or () if name not in names]
-        if len(names) < max(len(table.columns) for table in tables)  # two series are compared whatever their names
-        else []
-    )
+    changes = SchemaChanges()
+    if len(names) < max(len(table.columns) for table in tables):  # two series are compared whatever their names
+        missing, added = (tuple(name for name in table.names or () if name not in names) for table in tables)
+        changes = SchemaChanges(missing, added)
     x, y = (
         _common_columns(reading(head, source.where, moments=not source.rows_at_once), table, names)
         for source, head, table in zip(sources, heads, tables, strict=True)
@@ -121,7 +132,7 @@ def match_sources(
     # codes of levels are known after the scan only, so rows of categories are fetched later
     all_numbers = all(column.kind == "numbers" for table in tables for column in table.columns)
     (summary_x, cache_x), (summary_y, cache_y) = scan(sources, (x, y), prefetch if all_numbers else None)
-    return MatchedSources(sources, (x, y), (summary_x, summary_y), (cache_x, cache_y), tuple(left_out))
+    return MatchedSources(sources, (x, y), (summary_x, summary_y), (cache_x, cache_y), changes)
 
 
 def _common_columns(reader: Reading, table: Table, names: tuple[str, ...]) -> Reading:

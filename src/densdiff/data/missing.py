@@ -41,7 +41,7 @@ def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, n
 def _rematch(matched: MatchedSources, changes: Sequence[Any], prefetch: Prefetch) -> MatchedSources:
     """Both sources matched and scanned again, after a change of the blocks of each."""
     x, y = (source.changed(change) for source, change in zip(matched.sources, changes, strict=True))
-    return replace(match_sources((x, y), [], prefetch), only_in=matched.only_in)
+    return replace(match_sources((x, y), [], prefetch), schema_changes=matched.schema_changes)
 
 
 def _drop_rows(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) -> MatchedSources:

@@ -10,7 +10,7 @@ from typing import Any
 from densdiff.data.categories import Levels
 from densdiff.data.floats import refuse_unusable
 from densdiff.data.kinds import Columns, resolve_columns
-from densdiff.data.match import MatchedSources, Prefetch, match_sources, no_rows, source_of
+from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows, source_of
 from densdiff.data.missing import CHOICES, without_missing
 from densdiff.data.pair import Pair, unweighted_pair
 from densdiff.data.parameters import choice
@@ -33,6 +33,7 @@ class MatchedTables:
     where: tuple[str, str]
     same: bool  # whether both are known to hold the same rows
     left_out: tuple[tuple[str, str], ...]  # name and why
+    schema_changes: SchemaChanges
     missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B
     sizes: tuple[int, int]  # rows given
     notes: tuple[str, ...]
@@ -99,6 +100,7 @@ def match_tables(
         where=where,
         same=matched.summaries_equal and same_rows(a, b),
         left_out=tuple(left_out),
+        schema_changes=matched.schema_changes,
         missing=missing_counts,
         sizes=sizes,
         notes=tuple(notes),
@@ -113,7 +115,10 @@ def _refuse_few(where: str, rows: int | None) -> None:
 
 def _drop_empty_columns(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:
     """The sources without the columns that have no value in one of them; what is left out, and why."""
-    left_out, usable = list(matched.only_in), []
+    changes, (where_a, where_b) = matched.schema_changes, (summary.where for summary in matched.summaries)
+    left_out = [(name, f"only in {where_a}") for name in changes.missing]
+    left_out += [(name, f"only in {where_b}") for name in changes.added]
+    usable = []
     summaries = (summary.columns for summary in matched.summaries)
     for j, (name, *columns) in enumerate(zip(matched.names, *summaries, strict=True)):
         empty = [summary.where for summary, column in zip(matched.summaries, columns, strict=True) if not column.kind]

@@ -60,7 +60,7 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
         (column, figures.rank_mark(column.name, column.normalized, column.interval, column.differs))
         for column in result.columns
     ]
-    drawn = [column for column in result.columns if column.profile is not None]
+    drawn = [column for column in result.columns if column.picture is not None]
     return write_template(
         path,
         "comparison.html",
@@ -83,13 +83,13 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
 
 
 def _card(column: Any) -> _Card:
-    profile: Curve | Shares = column.profile
-    if isinstance(profile, Curve):
-        density, difference = (draw(column.name, profile) for draw in (figures.densities, figures.difference))
+    picture: Curve | Shares = column.picture
+    if isinstance(picture, Curve):
+        density, difference = (draw(column.name, picture) for draw in (figures.densities, figures.difference))
         return _Card(column, (("density", density), ("difference", difference)))
-    others = [1.0 - float(shares.sum()) for shares in (profile.a, profile.b)]
+    others = [1.0 - float(shares.sum()) for shares in (picture.a, picture.b)]
     note = f"Other levels: {percent(others[0])} of A, {percent(others[1])} of B." if max(others) > _OTHERS else ""
-    return _Card(column, (("shares", figures.share_bars(column.name, profile)),), note)
+    return _Card(column, (("shares", figures.share_bars(column.name, picture)),), note)
 
 
 def _facts(result: Any) -> list[tuple[str, str]]:
