@@ -43,7 +43,7 @@ def plain_combined(table, parts):
             columns = plain_roots(columns) if alike else [plain_evidence(column) for column in columns]
         largest = [max(row) for row in zip(*columns, strict=True)] if columns else [0.0] * len(table)
         of_parts.append([value + np.log(share) for value in plain_evidence(largest)])
-    return np.array([max(row) for row in zip(*of_parts, strict=True)])
+    return np.log([sum(np.exp(value) for value in row) for row in zip(*of_parts, strict=True)])
 
 
 def plain_pvalue(evidence):

@@ -14,6 +14,8 @@ def test_places_between_stretches_stay_within_half_a_gap_and_beyond_the_ends_non
     np.testing.assert_array_equal(axis.apply(values), places)
     assert axis.length == 7.0
     assert not axis.cut
+    near = np.abs(values - 5.0) > 0.1  # 5 is between two stretches: any value there goes to the same place
+    np.testing.assert_array_equal(axis.values_at(places[near & (values != 15.0)]), values[near & (values != 15.0)])
 
 
 def test_an_axis_that_is_cut_keeps_its_middle():

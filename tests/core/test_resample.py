@@ -24,6 +24,22 @@ def cells_of(x, y, spacing=SPACING):
     return axes, occupied_cells(samples, axes, spacing)
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_every_row_is_within_half_a_cell_of_the_middle_of_its_cell(d):
+    """Also where an empty stretch of a column is shortened on the grid."""
+    random = np.random.default_rng(d)
+    x, y = random.normal(size=(40, d)), random.normal(size=(30, d))
+    y[:10, 0] += 1e4
+    axes, cells = cells_of(x, y)
+    middles = resample.cell_middles(cells, axes)
+    rows = np.vstack([x, y])
+    assert middles.shape == (len(cells.occupied), d)
+    numbers = resample.cells_of(rows, axes, cells.spacing)
+    assert len(numbers) == len(rows)
+    own = middles[np.searchsorted(cells.occupied, numbers)]
+    assert np.abs(rows - own).max() <= 0.5 * cells.spacing + 1e-9
+
+
 def pair_statistic(places, weights):
     """E12 by all pairs, of rows that stand in the middle of their cells."""
     table = radial_table(places.shape[1], np.array([LAM]))

@@ -21,7 +21,7 @@ from densdiff.testing.cell_statistics import CellStatistics
 from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics, width_of_each_density
 from densdiff.testing.kliep_statistics import KliepSettings, KliepStatistics
 from densdiff.testing.limits import Limit
-from densdiff.testing.low_order import LowOrderStatistics, StatisticsWithLowOrder
+from densdiff.testing.low_order import with_low_order
 from densdiff.testing.planned import PlannedTest
 from densdiff.testing.refit import CrossValidation, Refitted, refitted_centers, refitted_pairs
 from densdiff.testing.refit_kde import RefittedKDE
@@ -59,7 +59,7 @@ STATISTICS = {
     "refitted densities": lambda: RefittedKDE(ROWS, DATA.sizes, CrossValidation(0, 3, SEARCH.sigmas)),
     "kliep": lambda: KliepStatistics(ROWS, DATA.sizes, KliepSettings(SEARCH.sigmas, 300, 0)),
     "refitted kliep": lambda: KliepStatistics(ROWS, DATA.sizes, KliepSettings(SEARCH.sigmas, 5, 0, 3)),
-    "low order": lambda: StatisticsWithLowOrder(kernel_statistics(), LowOrderStatistics(DATA, EACH_ROW)),
+    "low order": lambda: with_low_order(kernel_statistics(), DATA, EACH_ROW),
     "cells": lambda: CellStatistics(DATA, MODELS),
 }
 IN_LOGS = {"refitted pairs", "refitted centers", "refitted densities"}
@@ -203,11 +203,22 @@ def test_cells_draw_counts_and_look_at_no_labels():
     np.testing.assert_array_equal(table[:1], statistics.table(np.empty((1, 0), dtype=bool)))
 
 
+def test_cells_with_low_orders_relabel_the_same_counts():
+    plain = STATISTICS["cells"]()
+    beside = plain.with_low_order()
+    tables = [
+        each.relabelled(Labels(np.empty(0, dtype=bool)), 30, np.random.default_rng(2))[0] for each in (plain, beside)
+    ]
+    np.testing.assert_array_equal(tables[1][:, : len(MODELS)], tables[0])
+    assert tables[1].shape[1] == len(MODELS) + sum(len(part.names) for part in beside.further_parts)
+    assert (tables[1][:, len(MODELS) :].std(axis=0) > 0).all()
+
+
 def test_low_orders_are_beside_the_statistics_that_they_leave_as_they_are():
     beside = STATISTICS["low order"]()
     first, second = IS_X[None], np.random.default_rng(0).permuted(np.tile(IS_X, (5, 1)), axis=1)
     table = beside.joined_table([first, second])
-    expected = beside.low_order.table(np.vstack([first, second]))
+    expected = beside.low_order.table(EACH_ROW.weights(np.vstack([first, second])))
     np.testing.assert_allclose(table[:, 2:], expected, rtol=1e-5)  # single precision, summed in another order
     np.testing.assert_allclose(table[:, :2], kernel_statistics().table(np.vstack([first, second])), rtol=1e-9)
 

@@ -589,20 +589,22 @@ def test_how_many_relabellings_are_made_at_a_time_changes_nothing(draw, monkeypa
 def all_parts(statistics):
     """(share, size, alike) of each part of the joined table, all columns together first."""
     further = [(part.share, len(part.names), part.alike) for part in statistics.further_parts]
-    return [(1 - sum(share for share, *_ in further), len(statistics.models), False), *further]
+    half = (1 - sum(share for share, *_ in further)) / 2
+    return [(half, len(statistics.models) - 1, False), (half, 1, True), *further]
 
 
-@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_pairs_and_forms_are_combined_with_all_columns_by_plain_loops(draw, seed, d):
     x, y = draw(seed, 4, 4, d)
     model = dd.LSDD(folds=2, random_state=0)
     found = dd.two_sample_test(x, y, model=model)
     data, case = case_of(model, x, y, "aggregate")
-    statistics = case.with_low_order(data).statistics
+    statistics = case.with_low_order().statistics
     assert isinstance(statistics, StatisticsWithLowOrder)
     labels = resample.every_relabelling(first_n(4, 4), None)
-    table = np.hstack([statistics.joint.table(labels), statistics.low_order.table(labels)])
+    weights = Units.of_rows(*data.sizes).weights(labels)
+    table = np.hstack([statistics.joint.table(labels), statistics.low_order.table(weights)])
     assert (found.null, found.n_permutations) == ("all partitions", comb(8, 4) - 1)
     assert found.pvalue == pytest.approx(plain_pvalue(plain_combined(table, all_parts(statistics))), abs=1e-12)
 
@@ -667,7 +669,7 @@ def changed_triple(seed):
 )
 def test_the_strongest_statistic_says_where_to_look(change, strongest, seed):
     found = dd.two_sample_test(*change(seed), n_permutations=199, random_state=0)
-    assert found.pvalue == 1 / 200
+    assert found.pvalue <= 2 / 200
     assert found.strongest in [name.format(found.sigma) for name in strongest]
     assert f"strongest   {found.strongest}" in str(found)
 
@@ -687,8 +689,8 @@ def test_equal_values_of_the_reported_statistic_do_not_blur_the_pvalue(seed):
     x, y = ((random.random((n, 2)) < 0.5) * 1.0 for n in (23, 31))
     with warnings_allowed():
         found = dd.two_sample_test(x, y, n_permutations=199, random_state=0)
-        data, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate", 199)
-    statistics = case.with_low_order(data).statistics
+        _, case = case_of(dd.LSDD(random_state=0), x, y, "aggregate", 199)
+    statistics = case.with_low_order().statistics
     table, _ = statistics.relabelled(Labels(first_n(23, 31)), 199, np.random.default_rng([0, 4]))
     assert found.pvalue == pytest.approx(plain_pvalue(plain_combined(table, all_parts(statistics))), abs=1e-12)
 
@@ -784,6 +786,8 @@ def test_files_that_are_sorted_do_not_alarm(monkeypatch, seed):
     plain, ordered = (asked_of_many(*rows, n_permutations=199) for rows in ((x, y), by_first))
     for found in (plain, ordered):
         assert found.pvalue > 0.01
+    given = {"model": dd.LSDD(1.0, 1.0, solver="centers", n_centers=30, random_state=3), "n_permutations": 199}
+    plain, ordered = (dd.two_sample_test(*rows, **given) for rows in ((x, y), by_first))
     relabelled = ordered.null_distribution.mean() / plain.null_distribution.mean()
     assert relabelled == pytest.approx(1.0, abs=0.5)  # the null has the spread of rows, not that of runs of them
 
@@ -1217,7 +1221,7 @@ def test_limit_has_the_pvalue_of_relabellings(solver, d):
 
 @pytest.mark.parametrize("d", [1, 3])
 def test_limit_of_several_models_has_the_pvalue_of_relabellings(d):
-    model = dd.LSDD(random_state=0) if d == 1 else dd.LSDD([0.5, 1.0, 2.0], random_state=0)  # pairs have no limit
+    model = dd.LSDD([0.5, 1.0, 2.0], random_state=0)  # columns and pairs have no limit
     for seed in range(5):
         random = np.random.default_rng([seed, d])
         x, y = random.normal(size=(150, d)), random.normal(size=(120, d)) + 0.05 * seed

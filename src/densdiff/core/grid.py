@@ -70,6 +70,12 @@ class Axis:
         back = self.starts[after] - values  # just before a stretch: measured back from its start
         return np.where((back > 0) & (back < self.gap / 2), self.places[after] - back, place) - self.offset
 
+    def values_at(self, places: FloatArray) -> FloatArray:
+        """Values that go to these places, which lie on a stretch or at most half a gap off it."""
+        moved = places + self.offset
+        k = np.clip(np.searchsorted(self.places - self.gap / 2, moved, side="right") - 1, 0, None)
+        return np.asarray(self.starts[k] + (moved - self.places[k]))
+
 
 def make_axis(
     low: float,

@@ -92,6 +92,13 @@ def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: floa
     return Cells(cells_shape(axes, spacing), spacing, occupied, counts)
 
 
+def cell_middles(cells: Cells, axes: list[Axis]) -> FloatArray:
+    """The middles of the occupied cells in the units of the rows, (c, d)."""
+    nodes = np.unravel_index(cells.occupied, cells.shape)
+    places = [cells.spacing * node.astype(np.float64) for node in nodes]
+    return np.column_stack([axis.values_at(place) for axis, place in zip(axes, places, strict=True)])
+
+
 def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:
     """E12 of each model (sigma, lam) for each row of counts of X, (k, M): observed or from `permuted_counts`.
 

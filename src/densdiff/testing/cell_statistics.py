@@ -1,5 +1,7 @@
 """Statistics of rows counted in the cells of a grid, for one or two columns of any number of rows."""
 
+from copy import copy
+
 import numpy as np
 
 from densdiff.core import resample
@@ -10,8 +12,10 @@ from densdiff.engines.grids import occupied_cells, plan
 from densdiff.solvers.base import DIFFERENCE, FilterKernel
 from densdiff.solvers.prepared import Prepared
 from densdiff.solvers.spectral import SpectralSolver
+from densdiff.testing.combining import Part
 from densdiff.testing.kernel_statistics import kernel_limits
 from densdiff.testing.limits import LIMIT_ROWS, Limit
+from densdiff.testing.low_order import LowOrder
 from densdiff.testing.statistics import BaseStatistics, ExactStatistic, Labels, Model, Relabelled
 
 _CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
@@ -26,13 +30,26 @@ class CellStatistics(BaseStatistics):
     therefore reported from the rows as they are, by `exact`. A grid is ``narrow`` that leaves out rows far away.
     """
 
-    def __init__(self, data: Prepared, models: list[Model]) -> None:
-        self.data, self.models, self.log_scales = data, models, np.zeros(len(models))
+    low_order: LowOrder | None = None
+
+    def __init__(self, data: Prepared, models: list[Model], *, has_suited: bool = False) -> None:
+        self.data, self.models, self.log_scales, self.has_suited = data, models, np.zeros(len(models)), has_suited
         sigmas = np.array([sigma for sigma, _ in models])
         samples = [data.x.rows, data.y.rows]
         self.axes, _ = plan(samples, sigmas, min(lam for _, lam in models), 2)
         self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, float(sigmas.min())))
         self.narrow = bool(self.cells.counts.sum() < (1.0 - _BEYOND) * sum(map(len, samples)))
+
+    def with_low_order(self) -> "CellStatistics":
+        """The same with statistics of columns and their pair, from the middles of the cells."""
+        found = copy(self)
+        found.low_order = LowOrder.of_cells(self.data, resample.cell_middles(self.cells, self.axes), self.cells.pooled)
+        return found
+
+    @property
+    def further_parts(self) -> list[Part]:
+        """Columns, their pair and quadratic forms, if they are there."""
+        return self.low_order.parts if self.low_order else []
 
     def table(self, labels: BoolArray) -> FloatArray:
         """The data's own statistics, (1, M), whatever the labels; others come from `relabelled`."""
@@ -42,9 +59,16 @@ class CellStatistics(BaseStatistics):
         """(k, M) for counts of X in the occupied cells, (k, c)."""
         return resample.cell_statistics(self.cells, counts, self.models)
 
+    def _joined_of_counts(self, counts: CountArray) -> FloatArray:
+        """(k, M or more) for counts of X in the occupied cells, (k, c), those of low order last."""
+        if self.low_order is None:
+            return self._table_of_counts(counts)
+        (n, m), pooled = self.cells.counts.sum(axis=1), self.cells.pooled
+        return np.hstack([self._table_of_counts(counts), self.low_order.table(counts / n - (pooled - counts) / m)])
+
     def relabelled(self, labels: Labels, count: int, random: np.random.Generator) -> Relabelled:
         """Counts of relabelled rows are drawn without the rows; their labels are not looked at."""
-        table = resample.permuted_statistics(self.cells.counts, self._table_of_counts, count, random)
+        table = resample.permuted_statistics(self.cells.counts, self._joined_of_counts, count, random)
         return Relabelled(table, "permutation")
 
     def limits(self, seed: int, factor: float) -> list[Limit]:

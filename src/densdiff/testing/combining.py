@@ -1,4 +1,4 @@
-"""One p-value of many statistics: each kind of statistic has its share of the level, and the strongest counts.
+"""One p-value of many statistics: each kind has its share, and kinds that agree count more than one that is alone.
 
 Everything is computed from the statistics of all relabellings, the data among them, and treats them alike: ranks of
 the outcome are exact whatever the statistics are.
@@ -23,7 +23,7 @@ class Part:
     ``alike`` if their cube roots, once standardized, have tails alike, as those of many small statistics do.
     """
 
-    share: float  # of the level
+    share: float  # of all parts together, which have 1
     names: Sequence[str]  # what each statistic looks at
     alike: bool = True
 
@@ -33,8 +33,13 @@ class Combined:
     """The evidence of each relabelling, the data first, and what was strongest in the data."""
 
     evidence: FloatArray  # (k,)
-    part: int
+    of_parts: FloatArray  # of the data, their shares counted
     strongest: list[int]  # of each part
+
+    @property
+    def part(self) -> int:
+        """The part that tells most in the data."""
+        return int(self.of_parts.argmax())
 
     @property
     def pvalue(self) -> float:
@@ -48,14 +53,20 @@ class Combined:
 
 
 def combine(table: FloatArray, parts: Sequence[Part]) -> Combined:
-    """The largest evidence over all statistics of a table (k, M), each part's share of the level counted."""
+    """The evidence of a table of statistics (k, M), from all its parts.
+
+    A part has the share of relabellings whose strongest statistic is as strong; the mean over parts of one over these
+    shares, in logarithms, is the evidence. Near the level that is the strongest part alone, paid for by its share, but
+    parts that agree add up.
+    """
     evidence, strongest, start = [], [], 0
     for part in parts:
         strength = _strength(table[:, start : start + len(part.names)], part.alike)  # (k, size)
         evidence.append(log_evidence(strength.max(axis=1)) + np.log(part.share))
         strongest.append(int(strength[0].argmax()))
         start += len(part.names)
-    return Combined(np.max(evidence, axis=0), int(np.argmax([each[0] for each in evidence])), strongest)
+    of_parts = np.array(evidence)  # (parts, k)
+    return Combined(np.logaddexp.reduce(of_parts, axis=0), of_parts[:, 0], strongest)
 
 
 def _strength(table: FloatArray, alike: bool) -> FloatArray:

@@ -62,6 +62,7 @@ class KernelStatistics(_KernelScales, BaseStatistics):
     models: list[Model]
     kernel: PairKernel
     report: Callable[[Model, float], ReportedModel] = sigma_and_lam
+    has_suited: bool = False
 
     def table(self, labels: BoolArray) -> FloatArray:
         """Statistics of all models, (k, M), for labels (k, N)."""

@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.resample import BoolArray
+from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import IntArray
 from densdiff.solvers.prepared import Prepared
@@ -30,10 +30,10 @@ _OF_A_PAIR = 3  # features of each column that are multiplied
 _MOST_PAIRS = 3000  # that are looked at, the most correlated ones
 _AT_ONCE = 1 << 22  # features held at a time
 _ROUNDING = 1e-6  # of a feature's mean size: means that differ by less are the same in single precision
-# Shares of the level: of d columns together 1.5 / d, at least a fifth; of quadratic forms up to a half, the more the
-# columns; columns have 55 % of the rest and pairs 45 %, their sums a third of either.
-_ALL_COLUMNS, _LEAST_SHARE = 1.5, 0.2
-_FORMS, _MANY = 0.5, 50
+# Shares: of d columns together 1.5 / d, at least a fifth and at most 70 %; of quadratic forms of several columns from a
+# tenth to a half, the more the columns; columns have 55 % of the rest and pairs 45 %, their sums a third of either.
+_ALL_COLUMNS, _LEAST_SHARE, _MOST_SHARE = 1.5, 0.2, 0.7
+_FEW_FORMS, _FORMS, _MANY = 0.1, 0.5, 50
 _COLUMNS, _SUM = 0.55, 1 / 3
 
 
@@ -56,33 +56,54 @@ class Layout:
         return sum(self.widths) + self.forms + sum(self.of_pairs)
 
 
-class LowOrderStatistics:
-    """For any labels of the units: columns, pairs of columns and quadratic forms of all columns."""
+class LowOrder:
+    """Columns, pairs of columns and quadratic forms of all columns, for any weights of some summands.
 
-    def __init__(self, data: Prepared, units: Units) -> None:
-        self.units = units
+    A summand is the sum of the features over the rows of a unit, or the features in the middle of a cell; weights make
+    a difference of means of the features.
+    """
+
+    def __init__(self, data: Prepared) -> None:
         self.names = [data.pair.names[j] for j in data.scaling.keep]
-        drawn = data.some_pooled(_ROWS)
-        self.features, columns = RowFeatures.of(drawn, data.levels)
+        self._features, columns = RowFeatures.of(data.some_pooled(_ROWS), data.levels)
         widths = tuple(each.shape[1] for each in columns)
         multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
-        self.layout = Layout(widths, len(QuadraticForms.names) + 1, _chosen_pairs(columns), multiplied)
+        forms = len(QuadraticForms.names) + 1 if len(widths) > 1 else 0
+        self.layout = Layout(widths, forms, _chosen_pairs(columns), multiplied)
+
+    @classmethod
+    def of_units(cls, data: Prepared, units: Units) -> "LowOrder":
+        """The summands are sums over the rows of each unit."""
+        found = cls(data)
         samples = (data.x.rows, units.x), (data.y.rows, units.y)
-        tasks = [_UnitSums(self.features, self.layout, numbers) for _, numbers in samples]
+        tasks = [_UnitSums(found._features, found.layout, numbers) for _, numbers in samples]
         sums = totals([rows for rows, _ in samples], tasks)
         used = [total[: numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
-        self._sums = np.concatenate(used).astype(np.float32)  # (units, features)
-        sizes = np.abs(self._sums).sum(axis=0, dtype=np.float64) / sum(units.sizes)
+        summands = np.concatenate(used).astype(np.float32)
+        return found._with(summands, np.abs(summands).sum(axis=0, dtype=np.float64) / sum(units.sizes))
+
+    @classmethod
+    def of_cells(cls, data: Prepared, middles: FloatArray, counts: CountArray) -> "LowOrder":
+        """The summands are features in the middles of cells (c, d) with these many rows (c,)."""
+        found = cls(data)
+        summands = _all_features(found._features, found.layout, middles)
+        return found._with(summands, counts @ np.abs(summands) / counts.sum())
+
+    def _with(self, summands: Features, sizes: FloatArray) -> "LowOrder":
+        self._summands = summands  # (units or cells, features)
         self._least = np.square(_ROUNDING * sizes)  # (features,)
+        return self
 
     @cached_property
     def parts(self) -> list[Part]:
-        """Columns, pairs and quadratic forms, and the sums of the former two, with their shares of the level."""
+        """Columns, pairs and quadratic forms, and the sums of the former two, with their shares."""
         layout, d = self.layout, len(self.layout.widths)
         forms = share_of_forms(d)
         rest = 1.0 - share_of_all_columns(d) - forms
         columns = [f"column {name!r}" for name in self.names]
         of_columns = [name for name, width in zip(columns, layout.widths, strict=True) for _ in range(width)]
+        if d == 1:
+            return [Part(rest, [*of_columns, *columns])]
         pairs = [f"pair {self.names[i]!r}, {self.names[j]!r}" for i, j in layout.pairs]
         return [
             Part((1 - _SUM) * _COLUMNS * rest, [*of_columns, *columns]),
@@ -92,26 +113,27 @@ class LowOrderStatistics:
             Part(forms, [*QuadraticForms.names, QuadraticForms.squared]),
         ]
 
-    def table(self, labels: BoolArray) -> FloatArray:
-        """Squared differences of mean features and their sums, (k, M), for labels (k, units), part by part."""
-        w = self.units.weights(labels).astype(np.float32)
-        squares = np.square(w @ self._sums, dtype=np.float64)
+    def table(self, weights: FloatArray) -> FloatArray:
+        """Squared differences of mean features and their sums, (k, M), for weights (k, summands), part by part."""
+        squares = np.square(weights.astype(np.float32) @ self._summands, dtype=np.float64)
         squares[squares <= self._least] = 0.0  # a product that never varies must not lead by its rounding
         layout = self.layout
         columns, forms, pairs = np.split(squares, np.cumsum([sum(layout.widths), layout.forms]), axis=1)
-        of_column, of_pair = _sums(columns, layout.widths), _sums(pairs, layout.of_pairs)
-        first = pairs[:, np.cumsum((0, *layout.of_pairs[:-1]))]
+        of_column = _sums(columns, layout.widths)
+        if not layout.pairs:
+            return np.column_stack([columns, of_column])
+        of_pair, first = _sums(pairs, layout.of_pairs), pairs[:, np.cumsum((0, *layout.of_pairs[:-1]))]
         return np.column_stack([columns, of_column, of_column.sum(axis=1), of_pair, first, first.sum(axis=1), forms])
 
 
 def share_of_all_columns(d: int) -> float:
-    """The share of the level of statistics of all d columns together: the fewer columns, the more they see."""
-    return max(_LEAST_SHARE, min(1.0, _ALL_COLUMNS / d))
+    """The share of statistics of all d columns together: the fewer columns, the more they see."""
+    return max(_LEAST_SHARE, min(_MOST_SHARE, _ALL_COLUMNS / d))
 
 
 def share_of_forms(d: int) -> float:
-    """The share of the level of quadratic forms of d columns: in many, little else sees a change of covariance."""
-    return _FORMS * d / (d + _MANY)
+    """The share of quadratic forms of d columns: in many, little else sees a change of covariance."""
+    return 0.0 if d == 1 else _FEW_FORMS + (_FORMS - _FEW_FORMS) * d / (d + _MANY)
 
 
 @dataclass(frozen=True)
@@ -137,7 +159,7 @@ def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fe
     columns = features.columns(rows)
     values = np.empty((len(rows), layout.size), dtype=np.float32)
     start = sum(layout.widths) + layout.forms
-    values[:, :start] = np.hstack([*columns, features.together(columns)])
+    values[:, :start] = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
     for (i, j), size in zip(layout.pairs, layout.of_pairs, strict=True):
         a, b = columns[i][:, : layout.multiplied[i]], columns[j][:, : layout.multiplied[j]]
         products = values[:, start : start + size].reshape(len(rows), a.shape[1], b.shape[1])
@@ -180,9 +202,10 @@ def _sums(squares: npt.NDArray[np.float64], widths: Sequence[int]) -> FloatArray
 class StatisticsWithLowOrder(BaseStatistics):
     """Statistics of all columns together, and beside them in the joined table those of low order."""
 
-    def __init__(self, joint: Statistics, low_order: LowOrderStatistics) -> None:
-        self.joint, self.low_order = joint, low_order
+    def __init__(self, joint: Statistics, low_order: LowOrder, units: Units) -> None:
+        self.joint, self.low_order, self.units = joint, low_order, units
         self.models, self.log_scales, self.in_logs = joint.models, joint.log_scales, joint.in_logs
+        self.has_suited = joint.has_suited
 
     @property
     def further_parts(self) -> list[Part]:
@@ -195,7 +218,12 @@ class StatisticsWithLowOrder(BaseStatistics):
 
     def joined_table(self, chunks: Iterable[BoolArray]) -> FloatArray:
         """Statistics of all relabellings, those of low order last."""
-        return np.vstack([np.hstack([self.joint.table(labels), self.low_order.table(labels)]) for labels in chunks])
+        return np.vstack(
+            [
+                np.hstack([self.joint.table(labels), self.low_order.table(self.units.weights(labels))])
+                for labels in chunks
+            ]
+        )
 
     def limits(self, seed: int, factor: float) -> list[Limit] | None:
         """The limits of the statistics of all columns together; none is known for those of low order."""
@@ -208,3 +236,8 @@ class StatisticsWithLowOrder(BaseStatistics):
     def log_factor(self, index: int, log_volume: float) -> float:
         """The factor of the statistics of all columns together."""
         return self.joint.log_factor(index, log_volume)
+
+
+def with_low_order(joint: Statistics, data: Prepared, units: Units) -> StatisticsWithLowOrder:
+    """Statistics of all columns together, and beside them those of low order of the same units."""
+    return StatisticsWithLowOrder(joint, LowOrder.of_units(data, units), units)

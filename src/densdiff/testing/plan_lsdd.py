@@ -15,6 +15,7 @@ from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.prepared import Prepared, rows_to_prefetch
 from densdiff.testing.cell_statistics import CellStatistics
 from densdiff.testing.kernel_statistics import CenterStatistics, KernelStatistics
+from densdiff.testing.low_order import with_low_order
 from densdiff.testing.lsdd_models import POOLED_ROWS, Centers, Grids, fixed_models, given_grids, pooled_model
 from densdiff.testing.planned import TUNING_TEXTS, PlannedTest, PlanOptions
 from densdiff.testing.refit import CrossValidation, refitted_centers, refitted_pairs
@@ -48,10 +49,9 @@ def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedT
     if method == "kernel":
         return _plan_kernel(estimator, data, options, grids)
     if method == "cells":
-        models, _ = fixed_models(estimator, data, options.tuning, grids)
-        in_cells = CellStatistics(data, models)
-        if not in_cells.narrow or estimator.solver != "auto" or not data.all_at_once:
-            return PlannedTest(in_cells, "spectral", _tuning_text(options.tuning, grids, models, data), 0.0)
+        in_cells = _plan_cells(estimator, data, options, grids)
+        if in_cells is not None:
+            return in_cells
     return _plan_centers(estimator, data, options, grids)
 
 
@@ -59,9 +59,15 @@ def _is_refitted(options: PlanOptions, grids: Grids) -> bool:
     return options.tuning == "refit" and grids.only_model() is None
 
 
-def _takes_low_order(options: PlanOptions, grids: Grids) -> bool:
-    """Whether nothing but the data say what is looked at."""
+def _is_open(options: PlanOptions, grids: Grids) -> bool:
+    """Whether nothing but the data say what is looked at: then low orders and the model that suits them belong in."""
     return options.tuning == "aggregate" and grids.sigmas is None and grids.lams is None
+
+
+def _models(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> list[Model]:
+    """The models of exact statistics, the one that suits the pooled rows last if it belongs in."""
+    models, _ = fixed_models(estimator, data, options.tuning, grids)
+    return [*models, pooled_model(estimator, data)[0]] if _is_open(options, grids) else models
 
 
 def _tuning_text(tuning: str, grids: Grids, models: list[Model], data: Prepared) -> str:
@@ -100,20 +106,30 @@ def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: G
             )
         statistics = refitted_pairs(rows, (data.x, data.y), _cross_validation(data, grids))
     else:
-        models, _ = fixed_models(estimator, data, options.tuning, grids)
-        if options.tuning == "aggregate" and grids.sigmas is None and grids.lams is None:  # one more costs little
-            models.append(pooled_model(estimator, data)[0])
-        statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]))
+        models = _models(estimator, data, options, grids)
+        statistics = KernelStatistics(rows, models, FilterKernel(rows.shape[1]), has_suited=_is_open(options, grids))
     work = 2.0 * options.permutations * max(1, len(models)) * len(rows) * len(rows)
     exact_solver = "spectral" if rows.shape[1] <= 2 else "pairs"
     solver = exact_solver if estimator.solver == "auto" else estimator.solver
-    text, low_order = _tuning_text(options.tuning, grids, models, data), _takes_low_order(options, grids)
-    return PlannedTest(statistics, solver, text, work, units=options.units, takes_low_order=low_order)
+    text, low_order = _tuning_text(options.tuning, grids, models, data), None
+    if _is_open(options, grids):
+        low_order = partial(with_low_order, statistics, data, options.units or Units.of_rows(*data.sizes))
+    return PlannedTest(statistics, solver, text, work, units=options.units, low_order=low_order)
+
+
+def _plan_cells(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest | None:
+    """Statistics from counts in cells; None if these leave out rows and others need not."""
+    models, is_open = _models(estimator, data, options, grids), _is_open(options, grids)
+    in_cells = CellStatistics(data, models, has_suited=is_open)
+    if in_cells.narrow and estimator.solver == "auto" and data.all_at_once:
+        return None
+    text = _tuning_text(options.tuning, grids, models, data)
+    return PlannedTest(in_cells, "spectral", text, 0.0, low_order=in_cells.with_low_order if is_open else None)
 
 
 def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
     """Statistics from features at centers."""
-    models, units = list[Model](), options.units
+    models, units, low_order = list[Model](), options.units, None
     centers = Centers.draw(estimator, data, grids)
     n_centers = len(centers.kernel.centers)
     statistics: Statistics
@@ -123,6 +139,8 @@ def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: 
         units = units or Units.put_together(*data.sizes, data.seed)
         models, categories = fixed_models(estimator, data, options.tuning, grids, centers)
         statistics = CenterStatistics(data, models, centers.kernel_with(categories), units)
+        if _is_open(options, grids):
+            low_order = partial(with_low_order, statistics, data, units)
     return PlannedTest(
         statistics,
         "centers",
@@ -130,7 +148,7 @@ def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: 
         work=0.0,
         n_centers=n_centers,
         units=units,
-        takes_low_order=_takes_low_order(options, grids),
+        low_order=low_order,
     )
 
 

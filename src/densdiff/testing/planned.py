@@ -1,15 +1,14 @@
 """A test that is planned: its statistics, and what the result tells about them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from densdiff.solvers.prepared import Prepared
-from densdiff.testing.low_order import LowOrderStatistics, StatisticsWithLowOrder
 from densdiff.testing.statistics import Statistics
 from densdiff.testing.units import Units
 
 _MOST_WORK = 2e12  # multiplications beyond which "auto" takes the asymptotic null distribution
 TUNING_TEXTS = {  # how sigma and lam were found; {} is the number of models
-    "aggregate": "aggregate: the strongest of {} statistics",
+    "aggregate": "aggregate: {} kernels together",
     "pooled": "pooled: cross-validation on the pooled rows",
     "refit": "refit: cross-validation within every relabelling",
 }
@@ -38,20 +37,17 @@ class PlannedTest:
     work: float  # multiplications that relabelling takes
     n_centers: int | None = None
     units: Units | None = None  # what is relabelled, None for rows
-    takes_low_order: bool = False  # whether statistics of single columns and pairs belong beside these
+    low_order: Callable[[], Statistics] | None = None  # the statistics with those of columns and pairs beside them
 
     @property
     def is_too_costly(self) -> bool:
         """Whether relabelling takes so long that "auto" takes the asymptotic null distribution."""
         return self.work > _MOST_WORK
 
-    def with_low_order(self, data: Prepared) -> "PlannedTest":
-        """Add statistics of columns, pairs and quadratic forms, if there are several columns and they belong there."""
-        if data.x.rows.shape[1] < 2 or not self.takes_low_order:
+    def with_low_order(self) -> "PlannedTest":
+        """Add statistics of columns, pairs and quadratic forms, if they belong there."""
+        if self.low_order is None:
             return self
-        units = self.units or Units.of_rows(*data.sizes)
-        return replace(
-            self,
-            statistics=StatisticsWithLowOrder(self.statistics, LowOrderStatistics(data, units)),
-            tuning=f"{self.tuning}, beside single columns, pairs and quadratic forms of all columns",
-        )
+        statistics = self.low_order()
+        kinds = "its moments" if len(statistics.further_parts) == 1 else "single columns, pairs and quadratic forms"
+        return replace(self, statistics=statistics, tuning=f"{self.tuning}, beside {kinds}")

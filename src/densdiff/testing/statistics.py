@@ -59,6 +59,10 @@ class Statistics(Protocol):
         """Whether values are logarithms."""
 
     @property
+    def has_suited(self) -> bool:
+        """Whether the last model suits the pooled rows, by cross-validation, beside a range of widths."""
+
+    @property
     def further_parts(self) -> list[Part]:
         """What the joined table has beside the first M columns."""
 
@@ -94,6 +98,7 @@ class BaseStatistics:
     """Rows are relabelled, values are quadratic in the labels, and no limit is known."""
 
     in_logs = False
+    has_suited = False
 
     @property
     def further_parts(self) -> list[Part]:

@@ -144,7 +144,7 @@ def pair_test(
     units = None if groups is None else Units.of_rows(*data.sizes, groups)
     test = plan_test(estimator, data, PlanOptions(tuning, n_permutations, units))
     limits = _limits_if_due(test, data, null, groups)
-    test = test.with_low_order(data) if limits is None else test
+    test = test.with_low_order() if limits is None else test
     # what counts rows in cells asks for no labels
     labels = Labels(np.repeat([True, False], data.sizes if data.all_at_once else (0, 0)), groups)
     labels = labels if test.units is None else test.units.labels
@@ -203,13 +203,23 @@ def _outcome(statistics: Statistics, table: FloatArray, null: str) -> _Outcome:
     if table.shape[1] == 1:
         values = table[:, 0]
         return _Outcome(values, 0, resample.pvalue(float(values[0]), values[1:]), null)
-    further, models = statistics.further_parts, len(statistics.log_scales)
-    of_all_columns = Part(1.0 - sum(part.share for part in further), [""] * models, alike=False)
-    found = combine(table, [of_all_columns, *further])
-    best = found.strongest[0]
+    of_models, further = _parts_of_models(statistics), statistics.further_parts
+    found = combine(table, [*of_models, *further])
+    first = int(found.of_parts[: len(of_models)].argmax())
+    best = found.strongest[0] if first == 0 else len(statistics.log_scales) - 1
     values = _on_scale_of(table[:, best], found)
-    strongest = further[found.part - 1].names[found.strongest[found.part]] if found.part else None
+    place = found.part - len(of_models)
+    strongest = further[place].names[found.strongest[found.part]] if place >= 0 else None
     return _Outcome(values, best, found.pvalue, null, strongest)
+
+
+def _parts_of_models(statistics: Statistics) -> list[Part]:
+    """The models of all columns together: a range of widths, and for as much the one that suits the pooled rows."""
+    models = len(statistics.log_scales)
+    share = 1.0 - sum(part.share for part in statistics.further_parts)
+    if not statistics.has_suited or models < 2:
+        return [Part(share, [""] * models, alike=False)]
+    return [Part(share / 2, [""] * (models - 1), alike=False), Part(share / 2, [""])]
 
 
 def _on_scale_of(statistic: FloatArray, found: Combined) -> FloatArray:
