@@ -207,7 +207,7 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 ]
 
 # Who takes rows that are not in memory, and what may differ then from the answer to the array: a test relabels cells
-# where it has all rows otherwise, with one model more and with columns and pairs beside them. Everybody else refuses
+# where it has all rows otherwise. Everybody else refuses
 # them.
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
