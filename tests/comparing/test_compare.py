@@ -550,7 +550,7 @@ def test_different_missing_rates_are_a_finding():
 
 def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     a, b = {"x": [1.0, np.nan, 3.0], "k": ["u", None, "v"]}, {"x": [5.0, 9.0], "k": ["u", "u"]}
-    both = match_tables(a, b, None, "level")
+    both = match_tables(a, b)
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
     filled = both.a.column(0)

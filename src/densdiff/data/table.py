@@ -255,9 +255,11 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
         return np.zeros(len(values), dtype=bool)
     if values.dtype.kind in "fc":
         return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
     if column.kind == "nested values":
         return np.array([is_missing(value) for value in values], dtype=bool)
-    objects = values.tolist() if values.dtype.kind not in "mM" else list(values)
+    objects = values.tolist()
     is_absent = {value: is_missing(value) for value in dict.fromkeys(objects)}
     return np.fromiter((is_absent.get(value, True) for value in objects), bool, len(objects))
 
