@@ -17,7 +17,7 @@ from densdiff.data.match import MatchedSources
 from densdiff.data.summary import MOST_LEVELS, NUMBERS, WORDS, ColumnSummary, Summary
 from densdiff.data.table import are_nearly_numbers
 from densdiff.errors import InputError, mark
-from densdiff.io.csv_flaws import NEARLY, THOUSANDS, cure_of
+from densdiff.io.csv_flaws import NEARLY, THOUSANDS, cure_of_marks
 from densdiff.io.csv_form import number_pattern
 from densdiff.messages import argument, capped, listed, missing_text, shown, warn
 
@@ -232,8 +232,9 @@ def _number_text_flaw(column: ColumnSummary, label: str, name: str) -> tuple[int
     value, row = str(column.word.value), column.word.row
     total = sum((column.levels or {}).values())
     numbers = sum(count for text, count in (column.levels or {}).items() if _NUMBER_TEXT.match(text))
-    cure = cure_of(value, ".", f"{numbers} of {total} values are")
-    return row, f"{label}: {shown(value)} at row {row} is not a number{cure}, or give {give_kind(name, 'category')}"
+    ways = f"correct it, leave it empty, give {give_kind(name, 'category')}"
+    cure = f", but {numbers} of {total} values are; {ways}, or leave the column out with {argument('exclude', ...)}"
+    return row, f"{label}: {shown(value)} at row {row} is not a number{cure_of_marks(value, '.') or cure}"
 
 
 def _missing_flaws(matched: MatchedSources, missing: str, places: Sequence[int]) -> list[tuple[str, int, str]]:

@@ -88,19 +88,20 @@ def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0)
         if row < 0:
             continue  # numbers that pyarrow does not take for numbers stay text
         value, row = values[row].as_py(), before + row
-        cure = cure_of(value, form.decimal, f"{n_numbers} of {n_values} values are")
+        leave_out = f"correct it, leave it empty, or leave the column out with {argument('columns', ...)}"
+        cure = cure_of_marks(value, form.decimal) or f", but {n_numbers} of {n_values} values are; {leave_out}"
         text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number{cure}"
         raise InputError(text, file=name, column=label, row=row)
 
 
-def cure_of(value: str, decimal: str, count: str) -> str:
-    """What to do about a value that is not a number while ``count`` says how many are; to follow it in a message."""
+def cure_of_marks(value: str, decimal: str) -> str:
+    """What to do about a number with another decimal mark or with thousands separators, to follow it in a message."""
     other = "," if decimal == "." else "."
     if is_number(value, other):
         return f"; if {other!r} is the decimal mark, give {argument('decimal', other)}"
     if re.match(THOUSANDS, value):
         return "; remove the thousands separators"
-    return f", but {count}; correct it, leave it empty, or leave the column out with {argument('columns', ...)}"
+    return ""
 
 
 def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: int) -> None:
