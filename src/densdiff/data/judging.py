@@ -23,6 +23,7 @@ from densdiff.messages import argument, capped, listed, missing_text, shown, war
 
 _NUMBER_TEXT = re.compile(f"{number_pattern('.,')}|{THOUSANDS}", re.ASCII)
 _CODE = re.compile(r"0\d+", re.ASCII)
+_UNLIKE = 0.5  # of the rows have a text of their own where texts are sentences
 _WORDS = 4.0  # of a text on average, from which on many different texts are sentences
 _ROWS = {True: 10, False: 100}  # that must be numbered for a column to be row numbers, with steps of 1 or with gaps
 _SHOWN = 5  # flaws in one message
@@ -180,17 +181,24 @@ def _judge_words(judgement: Judgement, j: int, name: str, columns: Sequence[Colu
 
 
 def _are_identifiers(columns: Sequence[ColumnSummary]) -> bool:
-    """Whether levels name rows: of all rows, or within each table: the same customers in both have two rows a name."""
-    too_many = any(column.levels is None for column in columns)
-    return too_many or _exceed(columns, DISTINCT) or all(_exceed([column], DISTINCT) for column in columns)
+    """Whether levels name rows."""
+    return any(column.levels is None for column in columns) or _are_distinct(columns, DISTINCT)
 
 
 def _are_sentences(columns: Sequence[ColumnSummary]) -> bool:
     """Whether most rows have a text of their own that is several words long."""
     texts = [text for column in columns if column.kind == "text" for text in column.levels or ()]
-    if not texts or not _exceed(columns, 0.5):
+    if not texts or not _are_distinct(columns, _UNLIKE):
         return False
     return sum(len(text.split()) for text in texts) >= _WORDS * len(texts)
+
+
+def _are_distinct(columns: Sequence[ColumnSummary], share: float) -> bool:
+    """Whether there is a level for a share of all rows, or of the rows of each table.
+
+    The same customers in both have two rows a name.
+    """
+    return _exceed(columns, share) or all(_exceed([column], share) for column in columns)
 
 
 def _exceed(columns: Sequence[ColumnSummary], share: float) -> bool:
@@ -307,7 +315,8 @@ def _tell(judgement: Judgement, matched: MatchedSources, notes: list[str]) -> No
     where_a, where_b = (summary.where for summary in matched.summaries)
     kinds = [f"{shown(name)}, {kinds_text(a, where_a, b, where_b)}" for name, a, b in judgement.other_kind]
     if kinds:
-        warn(f"columns left out because their kind differs: {'; '.join(capped(kinds, 'columns'))}", notes)
+        more = f"; and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
+        warn(f"columns left out because their kind differs: {'; '.join(kinds[:_SHOWN])}{more}", notes)
     if judgement.codes:
         cure = f"to take one as numbers, give {give_kind(judgement.codes[0], 'number')}"
         codes = f"columns taken as categories because they hold codes with leading zeros: {listed(judgement.codes)}"

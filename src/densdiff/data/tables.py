@@ -15,17 +15,19 @@ from densdiff.data.floats import refuse_unusable
 from densdiff.data.judging import Judgement, judge_columns, kinds_text
 from densdiff.data.kinds import Columns, judged_columns
 from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows, source_of
-from densdiff.data.missing import CHOICES, without_missing
-from densdiff.data.pair import Pair, unweighted_pair
+from densdiff.data.missing import CHOICES, mark_name, without_missing
+from densdiff.data.pair import Pair, repeated_rows_notes, unweighted_pair
 from densdiff.data.parameters import choice
 from densdiff.data.summary import ColumnSummary
 from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.sample import Sample
+from densdiff.sources.sample import Sample, all_at_once
 from densdiff.sources.scan import same_rows
 from densdiff.sources.source import Source
+
+_SHOWN = 5  # columns with missing values in a note
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,19 @@ class MatchedTables:
         """Both tables with some of their rows, by their numbers, in memory."""
         return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
 
+    def known(self, j: int) -> tuple[Sample, Sample]:
+        """One column of both tables, without what was filled in for missing numbers; of blocks as it is."""
+        a, b = self.a.only([j]), self.b.only([j])
+        mark = mark_name(self.names[j])
+        if mark not in self.names or not all_at_once(a, b):
+            return a, b
+        k = self.names.index(mark)
+        is_missing = [sample.only([k])[:][:, 0] == 1.0 for sample in (self.a, self.b)]
+        if any(marks.all() for marks in is_missing):
+            return a, b
+        known_a, known_b = (ArraySample(rows[:][~marks]) for rows, marks in zip((a, b), is_missing, strict=True))
+        return known_a, known_b
+
     def column(self, j: int) -> Pair:
         """One column of both tables."""
         a, b = self.a.only([j]), self.b.only([j])
@@ -99,13 +114,16 @@ def match_tables(A: Any, B: Any, request: Request | None = None, prefetch: Prefe
         refuse_unusable(summary, notes, other, columns.levels)
     a, b = matched.samples(columns, prefetch)
     notes += _constant_notes(matched, columns)
+    same = matched.summaries_equal and same_rows(a, b)
+    if not same:
+        notes += repeated_rows_notes(a, b, where, columns.coded)
     return MatchedTables(
         names=columns.names,
         levels=columns.levels,
         a=a,
         b=b,
         where=where,
-        same=matched.summaries_equal and same_rows(a, b),
+        same=same,
         left_out=left_out,
         schema_changes=changes,
         missing=missing_counts,
@@ -159,11 +177,10 @@ def _missing_counts(matched: MatchedSources) -> tuple[tuple[str, int, int], ...]
 def _missing_notes(matched: MatchedSources) -> list[str]:
     """One note that names the columns with missing values and how often they are missing in each table."""
     (n, m), (where_a, where_b) = matched.sizes, (summary.where for summary in matched.summaries)
-    rates = [
-        f"{shown(name)} ({100 * a / n:.1f} % of {where_a}, {100 * b / m:.1f} % of {where_b})"
-        for name, a, b in _missing_counts(matched)
-    ]
-    return [f"missing values are a level of their column: {', '.join(capped(rates, 'columns'))}"]
+    rates = [f"{shown(name)} {100 * a / n:.1f} % and {100 * b / m:.1f} %" for name, a, b in _missing_counts(matched)]
+    more = f" and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
+    tables = f"in {where_a} and {where_b}"
+    return [f"missing values are a level of their column; how often, {tables}: {', '.join(rates[:_SHOWN])}{more}"]
 
 
 def _left_out(judgement: Judgement, changes: SchemaChanges, matched: MatchedSources) -> tuple[tuple[str, str], ...]:
