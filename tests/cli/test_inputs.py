@@ -192,7 +192,8 @@ def test_row_26_a_column_of_two_kinds(put):
     table = shifted(0.0, seed=1) | {"a": ["x", "y"] * 20}
     found, err = answer("A.csv", put(table))
     assert found["schema_changes"]["other_kind"] == [["a", "number", "text"]]
-    assert err.endswith("because their kind differs: 'a', numbers in A.csv and text in B.csv\n")
+    note = "their kind differs: 'a', numbers in A.csv and text in B.csv; to compare one, give --category a\n"
+    assert err.endswith(note)
 
 
 def test_row_27_semicolons_and_decimal_commas(put):

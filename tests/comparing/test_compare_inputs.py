@@ -630,7 +630,7 @@ def test_row_26_numbers_in_one_table_and_text_in_the_other(form, made):
     assert found.schema_changes.other_kind == (("q", "number", "text"),)
     assert found.left_out == [("q", f"numbers in {of_number} and text in {of_text}")]
     note = f"columns left out because their kind differs: 'q', numbers in {of_number} and text in {of_text}"
-    assert note in found.warnings
+    assert f'{note}; to compare one, give kinds={{"q": "category"}}' in found.warnings
     assert [column.name for column in found.columns] == ["x"]
 
 

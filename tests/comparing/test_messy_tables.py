@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import uuid
 import warnings
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 import sklearn
 
 import densdiff as dd
+from densdiff.data.judging import IDENTIFIER
 from densdiff.data.tables import Request, match_tables
 from densdiff.io import files
 
@@ -174,6 +176,22 @@ def test_rows_23_and_44_kinds_take_columns_in(form, made):
     assert tables.a[:][:, tables.names.index("at")].tolist() == [3600.0 * time.hour for time in rows["at"]]
     assert tables.levels[tables.names.index("flight")] == ("15", "16", "700")
     assert "2024-01-01" in tables.levels[tables.names.index("day")]
+
+
+def test_row_23_periods_blanks_and_other_objects():
+    months = pd.period_range("2024-01", periods=120, freq="M")
+    other = pd.DataFrame({"p": months, "b": ["2024-01-01", ""] * 60, "x": numbers(1)})
+    table = other.assign(u=[uuid.UUID(int=k) for k in range(120)], x=numbers(0))
+    found = matched(table, other.assign(u=table["u"]))
+    assert dict(found.left_out) == {"p": "dates or times", "b": "dates or times", "u": IDENTIFIER}
+    days = matched(table, other, kinds={"p": "number"}, columns=["p", "x"]).a[:][:, 0]
+    assert days[:2].tolist() == [19723.0, 19754.0]
+    assert matched(table, other, kinds={"p": "category"}, columns="p").levels[0][:2] == ("2024-01-01", "2024-02-01")
+
+
+def test_rows_by_name_are_numbered_too():
+    a, b = ([{"n": k, "x": float(x)} for k, x in enumerate(numbers(seed))] for seed in (0, 1))
+    assert matched(a, b).left_out == (("n", "row numbers"),)
 
 
 @pytest.mark.parametrize("memory", [1024, 1e-3])

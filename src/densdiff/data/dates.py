@@ -58,6 +58,7 @@ def date_texts(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _number(value: Any) -> float:
+    value = _beginning(value)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return float(date_numbers(np.array([value]))[0])
     if isinstance(value, datetime.datetime):
@@ -70,12 +71,18 @@ def _number(value: Any) -> float:
 
 
 def _text(value: Any) -> str:
+    value = _beginning(value)
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return str(date_texts(np.array([value]))[0])
     if isinstance(value, datetime.datetime):
         text = _in_utc(value).replace(tzinfo=None).isoformat(" ")
         return text.removesuffix(" 00:00:00")
     return str(value) if isinstance(value, datetime.timedelta) else str(value.isoformat())
+
+
+def _beginning(value: Any) -> Any:
+    """The first moment of a Period of pandas; other values as they are."""
+    return value.to_timestamp() if hasattr(value, "to_timestamp") else value
 
 
 def _in_utc(value: datetime.datetime) -> datetime.datetime:

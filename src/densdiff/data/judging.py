@@ -121,10 +121,11 @@ def _kind(column: ColumnSummary) -> str:
 
 
 def _hold_dates(column: ColumnSummary) -> bool:
-    """Whether all texts of a column are dates or times."""
-    if column.kind != "text" or not column.levels or not reads_as_date(str(column.first.value)):
+    """Whether all texts of a column are dates or times, but for blanks."""
+    if column.kind != "text":
         return False
-    return all(map(reads_as_date, column.levels))
+    texts = [text for text in column.levels or () if text.strip()]
+    return bool(texts) and all(map(reads_as_date, texts))
 
 
 def _hold_codes(column: ColumnSummary) -> bool:
@@ -316,7 +317,8 @@ def _tell(judgement: Judgement, matched: MatchedSources, notes: list[str]) -> No
     kinds = [f"{shown(name)}, {kinds_text(a, where_a, b, where_b)}" for name, a, b in judgement.other_kind]
     if kinds:
         more = f"; and {len(kinds) - _SHOWN} more" if len(kinds) > _SHOWN else ""
-        warn(f"columns left out because their kind differs: {'; '.join(kinds[:_SHOWN])}{more}", notes)
+        cure = f"to compare one, give {give_kind(judgement.other_kind[0][0], 'category')}"
+        warn(f"columns left out because their kind differs: {'; '.join(kinds[:_SHOWN])}{more}; {cure}", notes)
     if judgement.codes:
         cure = f"to take one as numbers, give {give_kind(judgement.codes[0], 'number')}"
         codes = f"columns taken as categories because they hold codes with leading zeros: {listed(judgement.codes)}"
