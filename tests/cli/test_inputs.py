@@ -378,3 +378,32 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size_of_the_effect(put
     code, out, _ = run("compare", "A.npy", "B.npy", *options)
     assert code == 0
     assert out.startswith("A and B differ, but by less than the minimum effect of 0.01, negligible effect: distance ")
+
+
+def test_row_44_options_say_which_columns_and_what_they_are(put):
+    def of(seed):
+        codes = {"zip": ["01234", "90210"] * 20, "flight": [15, 700] * 20, "day": ["2024-01-01", "2024-01-09"] * 20}
+        return shifted(0.0, seed=seed) | codes
+
+    put(of(0), "A.csv")
+    b = put(of(1))
+    found, err = answer("A.csv", b, "--exclude", "day", "--exclude", "a,b")
+    assert {column["name"]: column["kind"] for column in found["columns"]} == {"zip": "category", "flight": "number"}
+    assert err.endswith("codes with leading zeros: 'zip'; to take one as numbers, give --number zip\n")
+    found, err = answer(
+        "A.csv", b, "--columns", "z*,flight", "--columns", "day", "--number", "zip,day", "--category", "f*"
+    )
+    kinds = {"zip": "number", "flight": "category", "day": "number"}
+    assert ({column["name"]: column["kind"] for column in found["columns"]}, err) == (kinds, "")
+    assert refusal("compare", "A.csv", b, "--exclude", "zap").startswith(
+        "--exclude: neither A.csv nor B.csv has a column 'zap' (did you mean 'zip'?); they have "
+    )
+    assert refusal("compare", "A.csv", b, "--number", "zap").startswith("--category or --number: neither A.csv nor ")
+    assert refusal("compare", "A.csv", b, "--category", "zip", "--number", "zip,day") == (
+        "--category and --number both name 'zip'; a column is of one kind"
+    )
+    assert refusal("compare", "A.csv", b, "--columns", "flite").startswith("A.csv has no column 'flite' (did you ")
+    mixed = {"day": ["soon", "late"] * 20} | shifted(0.0)
+    assert refusal("compare", "A.csv", put(mixed), "--number", "day").startswith(
+        "column 'day' of B.csv: 'soon' at row 0 is not a number, but --number day was given; "
+    )
