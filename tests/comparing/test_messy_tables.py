@@ -330,6 +330,9 @@ def test_sentences_and_short_texts():
     names = [f"town {k // 3}" for k in range(120)]
     tables = matched({"r": remarks, "t": names, "x": numbers(0)}, {"r": remarks, "t": names, "x": numbers(1)})
     assert tables.names == ("r", "t", "x")  # a third of the rows: levels that recur
+    answers = ["I agree with it all", "I do not agree at all", "I do not know it"] * 2
+    few = {"r": answers[:5], "x": numbers(0, 5)}, {"r": answers[1:], "x": numbers(1, 5)}
+    assert matched(*few).names == ("r", "x")
     unlike = [f"came {k} days too late, sorry" if k % 3 else "came in time" for k in range(120)]
     assert matched({"r": unlike, "x": numbers(0)}, {"r": unlike, "x": numbers(1)}).left_out == (("r", "free text"),)
 

@@ -24,6 +24,7 @@ from densdiff.messages import argument, capped, listed, missing_text, shown, war
 _NUMBER_TEXT = re.compile(f"{number_pattern('.,')}|{THOUSANDS}", re.ASCII)
 _CODE = re.compile(r"0\d+", re.ASCII)
 _UNLIKE = 0.5  # of the rows have a text of their own where texts are sentences
+_FEW = 20  # texts of both tables, fewer than which may be long labels
 _WORDS = 4.0  # of a text on average, from which on many different texts are sentences
 _ROWS = {True: 10, False: 100}  # that must be numbered for a column to be row numbers, with steps of 1 or with gaps
 _SHOWN = 5  # flaws in one message
@@ -189,7 +190,7 @@ def _are_identifiers(columns: Sequence[ColumnSummary]) -> bool:
 def _are_sentences(columns: Sequence[ColumnSummary]) -> bool:
     """Whether most rows have a text of their own that is several words long."""
     texts = [text for column in columns if column.kind == "text" for text in column.levels or ()]
-    if not texts or not _are_distinct(columns, _UNLIKE):
+    if len(texts) < _FEW or not _are_distinct(columns, _UNLIKE):
         return False
     return sum(len(text.split()) for text in texts) >= _WORDS * len(texts)
 
