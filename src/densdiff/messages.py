@@ -136,6 +136,13 @@ def describe_choice(value: Any, options: Sequence[str]) -> str:
     return describe_value(value) + (f" (did you mean {near[0]!r}?)" if near else "")
 
 
+def near_name(name: str, names: Sequence[str]) -> str:
+    """The name that was probably meant in place of one that is not there, to follow it in a message; or nothing."""
+    same = [other for other in names if other.casefold() == name.casefold()]
+    near = same or difflib.get_close_matches(name, names, n=1)
+    return f" (did you mean {shown(near[0])}?)" if near else ""
+
+
 def describe_ragged(rows: Any) -> str:
     """Where a list of lists is ragged, or nothing."""
     rows = rows if isinstance(rows, (list, tuple)) else []

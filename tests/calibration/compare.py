@@ -167,7 +167,7 @@ def right_way(cell, run):
 
 def regions_of_all_rows(cell, run):
     """Wrong: whether any rule is significant in the rows in which it was found."""
-    pair = match_tables(*draw(cell, run), None, "error").pair()
+    pair = match_tables(*draw(cell, run)).pair()
     rows, in_b = question._pooled_rows(pair)
     rules = search_rules(rows, in_b, question._level_numbers(pair), 5)
     return bool(rules and regions._confirm(rules, rows, in_b, ALPHA))
@@ -258,7 +258,7 @@ def draw_known(cell, run):
 def intervals_of(cell, run, together=True):
     """Whether each of the four intervals holds its truth, and their widths, (4, 2); the first one only if asked for."""
     a, b = draw_known(cell, run)
-    tables = match_tables(a, b, None, "error")
+    tables = match_tables(a, b)
     parts = [{name: table[name] for name in ("moved", "still", "of 4")} for table in (a, b)]
     number, *levels = [tables.column(tables.names.index(name)) for name in ("moved", "of 4", "of 20")]
     nothing = (np.nan, np.nan)

@@ -130,7 +130,7 @@ def test_marks_in_files_are_text(name, put):
     table = {name: [1.0, np.nan, 2.0], "level": [name, "b", "b"]}
     file = put(f"{name}.csv", as_csv(table).replace("nan", ""))
     escaped = name.encode("unicode_escape").decode()
-    assert refusal("compare", file, file) == (
+    assert refusal("compare", file, file, "--missing", "error") == (
         f"column '{escaped}' of '{escaped}.csv': 1 missing value, at row 1; use --missing drop or --missing level"
     )
     assert refusal("compare", file, file, "--missing", name).endswith(f"got '{escaped}'")
@@ -155,7 +155,7 @@ def test_files_of_the_same_name_are_told_apart_by_their_folders(put, tmp_path):
         (tmp_path / folder).mkdir()
     put("old/data.csv", "a\n1\n2\n")
     put("new/data.csv", "a\n1\n\n3\n")
-    message = refusal("compare", "old/data.csv", "new/data.csv")
+    message = refusal("compare", "old/data.csv", "new/data.csv", "--missing", "error")
     assert message.startswith("column 'a' of new/data.csv: 1 missing value, at row 1; use --missing drop or ")
 
 

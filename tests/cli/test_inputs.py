@@ -55,13 +55,13 @@ def answer(*arguments, **options):
 
 def test_row_01_missing_values_are_refused_with_the_option_to_give(put):
     b = put(with_missing())
-    cure = "use --missing drop or --missing level"
-    assert refusal("compare", "A.csv", b) == f"column 'a' of B.csv: 3 missing values, first at row 17; {cure}"
+    message = "column 'a' of B.csv: 3 missing values, first at row 17; use --missing drop or --missing level"
+    assert refusal("compare", "A.csv", b, "--missing", "error") == message
     found, err = answer("A.csv", b, "--missing", "drop")
     note = "rows with missing values were dropped: 0 of {} and 3 of {}"
     assert err == f"densdiff: note: {note.format('A.csv', 'B.csv')}\n"
     assert note.format("A", "B") in found["warnings"]
-    found, _ = answer("A.csv", b, "--missing", "level")
+    found, _ = answer("A.csv", b)
     assert {column["name"] for column in found["columns"]} == {"a", "b", "a is missing"}
     code, _, err = run("changes", b)
     assert (code, err) == (
@@ -95,7 +95,7 @@ def test_row_03_infinite_values_are_named(put):
 def test_row_04_an_empty_column_is_left_out_and_listed(put):
     b = put(with_missing(rows=range(40)))
     found, _ = answer("A.csv", b)
-    assert [column["name"] for column in found["columns"]] == ["b"]
+    assert [column["name"] for column in found["columns"]] == ["a is missing", "b"]
     assert found["left_out"] == [["a", "all values are missing in B"]]
     assert refusal("compare", "A.csv", b, "--columns", "a") == (
         "no column is left to compare: 'a', all values are missing in B.csv"
@@ -126,7 +126,7 @@ def test_row_21_numbers_stored_as_text(put):
     flawed = as_csv(shifted(0.0)).replace("\n", "\nunknown,1\n", 1)
     assert refusal("compare", "A.csv", put(flawed)) == (
         "column 'a' of B.csv: 'unknown' at row 0 is not a number, but 40 of 41 values are; correct it, leave it empty, "
-        "or leave the column out with --columns"
+        "give --category a, or leave the column out with --exclude"
     )
     found, _ = answer("A.csv", "B.csv", "--columns", "b")
     assert [column["name"] for column in found["columns"]] == ["b"]
@@ -145,15 +145,20 @@ def test_row_22_text_and_booleans_take_part_and_names_of_rows_do_not(put):
     kinds = {column["name"]: column["kind"] for column in found["columns"]}
     assert kinds == {"a": "number", "b": "number", "city": "category", "new": "category"}
     assert found["left_out"] == [["id", "almost every row has a level of its own"]]
-    assert err.endswith("a level of its own, as in an identifier: 'id'\n")
+    assert err.endswith("as in an identifier: 'id'; to compare one, give --category id\n")
 
 
-def test_row_23_dates_and_nested_values_are_refused_with_a_way_out(put):
-    dates = "a,day\n" + "".join(f"{k},2024-01-{k:02d}\n" for k in range(1, 29))
-    assert refusal("compare", put(dates, "A.csv"), put(dates)) == (
-        "column 'day' of A.csv holds dates or durations, first 2024-01-01 at row 0; turn them into numbers first, such "
-        "as seconds since a fixed day, or leave them out"
+def test_row_23_dates_are_left_out_with_a_way_in_and_nested_values_refused(put):
+    dates = "a,day\n" + "".join(f"{k % 5},2024-01-{k:02d}\n" for k in range(1, 29))
+    found, err = answer(put(dates, "A.csv"), put(dates))
+    assert found["left_out"] == [["day", "dates or times"]]
+    assert err == (
+        "densdiff: note: columns left out because they hold dates or times: 'day'; to compare one, give --number day "
+        "(days since 1970-01-01, seconds of times) or --category day\n"
     )
+    found, err = answer("A.csv", "B.csv", "--number", "day")
+    assert {column["name"]: column["kind"] for column in found["columns"]} == {"a": "number", "day": "number"}
+    assert err == ""
     nested = '{"a": [1, 2]}\n{"a": [3, 4]}\n'
     assert refusal("compare", put(nested, "A.jsonl"), put(nested, "B.jsonl")).startswith(
         "column 'a' of A.jsonl holds nested values, first "
@@ -185,8 +190,10 @@ def test_row_25_duplicate_columns(put):
 
 def test_row_26_a_column_of_two_kinds(put):
     table = shifted(0.0, seed=1) | {"a": ["x", "y"] * 20}
-    message = refusal("compare", "A.csv", put(table))
-    assert message.startswith("column 'a' of B.csv holds text (in A.csv: numbers), first 'x' at row 0; ")
+    found, err = answer("A.csv", put(table))
+    assert found["schema_changes"]["other_kind"] == [["a", "number", "text"]]
+    note = "their kind differs: 'a', numbers in A.csv and text in B.csv; to compare one, give --category a\n"
+    assert err.endswith(note)
 
 
 def test_row_27_semicolons_and_decimal_commas(put):
@@ -218,7 +225,7 @@ def test_row_29_one_bad_value_far_down(put):
     rows[30_001] = "\x1b[2J"
     assert refusal("compare", "A.csv", put("a\n" + "\n".join(rows))) == (
         r"column 'a' of B.csv: '\x1b[2J' at row 30001 is not a number, but 39999 of 40000 values are; correct it, "
-        "leave it empty, or leave the column out with --columns"
+        "leave it empty, give --category a, or leave the column out with --exclude"
     )
 
 
@@ -300,7 +307,8 @@ def test_row_33_file_names_are_harmless(put):
     name = put("", "\x1b[31m\n.csv")
     assert refusal("compare", "A.csv", name) == r"\x1b[31m\n.csv is empty"
     put("a\n1\n\n2\n", name)
-    assert refusal("compare", "A.csv", name).startswith(r"column 'a' of '\x1b[31m\n.csv': 1 missing value, at row 1;")
+    message = refusal("compare", "A.csv", name, "--missing", "error")
+    assert message.startswith(r"column 'a' of '\x1b[31m\n.csv': 1 missing value, at row 1;")
 
 
 def page_that(monkeypatch, error):
@@ -370,3 +378,32 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size_of_the_effect(put
     code, out, _ = run("compare", "A.npy", "B.npy", *options)
     assert code == 0
     assert out.startswith("A and B differ, but by less than the minimum effect of 0.01, negligible effect: distance ")
+
+
+def test_row_44_options_say_which_columns_and_what_they_are(put):
+    def of(seed):
+        codes = {"zip": ["01234", "90210"] * 20, "flight": [15, 700] * 20, "day": ["2024-01-01", "2024-01-09"] * 20}
+        return shifted(0.0, seed=seed) | codes
+
+    put(of(0), "A.csv")
+    b = put(of(1))
+    found, err = answer("A.csv", b, "--exclude", "day", "--exclude", "a,b")
+    assert {column["name"]: column["kind"] for column in found["columns"]} == {"zip": "category", "flight": "number"}
+    assert err.endswith("codes with leading zeros: 'zip'; to take one as numbers, give --number zip\n")
+    found, err = answer(
+        "A.csv", b, "--columns", "z*,flight", "--columns", "day", "--number", "zip,day", "--category", "f*"
+    )
+    kinds = {"zip": "number", "flight": "category", "day": "number"}
+    assert ({column["name"]: column["kind"] for column in found["columns"]}, err) == (kinds, "")
+    assert refusal("compare", "A.csv", b, "--exclude", "zap").startswith(
+        "--exclude: neither A.csv nor B.csv has a column 'zap' (did you mean 'zip'?); they have "
+    )
+    assert refusal("compare", "A.csv", b, "--number", "zap").startswith("--category or --number: neither A.csv nor ")
+    assert refusal("compare", "A.csv", b, "--category", "zip", "--number", "zip,day") == (
+        "--category and --number both name 'zip'; a column is of one kind"
+    )
+    assert refusal("compare", "A.csv", b, "--columns", "flite").startswith("A.csv has no column 'flite' (did you ")
+    mixed = {"day": ["soon", "late"] * 20} | shifted(0.0)
+    assert refusal("compare", "A.csv", put(mixed), "--number", "day").startswith(
+        "column 'day' of B.csv: 'soon' at row 0 is not a number, but --number day was given; "
+    )

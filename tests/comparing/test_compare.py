@@ -504,8 +504,8 @@ def test_columns_chooses_and_gives_the_answer_of_that_column_alone():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"columns": ["xx"]}, "A has no column 'xx'; it has 'x', 'z', 'count', 'city', 'member'"),
-        ({"columns": "x"}, "columns must be a list of names; got 'x'"),
+        ({"columns": ["xx"]}, "A has no column 'xx' (did you mean 'x'?); it has 'x', 'z', 'count', 'city', 'member'"),
+        ({"columns": "w"}, "A has no column 'w'; it has 'x', 'z', 'count', 'city', 'member'"),
         ({"columns": [1]}, "columns must be a list of names as strings, such as '1'; got 1"),
         ({"columns": []}, "columns is empty; name at least 1 column, or leave it out to use all"),
         ({"alpha": 5}, "alpha must lie strictly between 0 and 1; got 5 (did you mean 0.05?)"),
@@ -550,7 +550,7 @@ def test_different_missing_rates_are_a_finding():
 
 def test_missing_as_a_level_fills_numbers_with_pooled_ones_and_says_where():
     a, b = {"x": [1.0, np.nan, 3.0], "k": ["u", None, "v"]}, {"x": [5.0, 9.0], "k": ["u", "u"]}
-    both = match_tables(a, b, None, "level")
+    both = match_tables(a, b)
     assert both.names == ("x", "x is missing", "k")
     assert both.levels == (None, ("False", "True"), ("(missing)", "u", "v"))
     filled = both.a.column(0)
@@ -588,7 +588,7 @@ def test_what_is_left_out_is_listed():
         ("id", "almost every row has a level of its own"),
     ]
     assert found.left_out == expected
-    assert sorted(by_name(found)) == sorted(table(0, 2))
+    assert sorted(by_name(found)) == sorted([*table(0, 2), "empty is missing"])
     assert len(caught) == 2
     for name, why in expected:
         assert f"{name}: {why}" in str(found)

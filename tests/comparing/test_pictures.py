@@ -18,7 +18,7 @@ from tests.large import Blocks
 def test_a_map_of_two_categories_holds_the_differences_of_their_shares():
     a = {"u": ["a"] * 6 + ["b"] * 4, "v": ["x", "y"] * 5}
     b = {"u": ["a"] * 2 + ["b"] * 6, "v": ["x"] * 4 + ["y"] * 4}
-    found = pictures.map_of(match_tables(a, b, None, "error").pair(), 0)
+    found = pictures.map_of(match_tables(a, b).pair(), 0)
     for i, u in enumerate(found.x):
         for j, v in enumerate(found.y):
             shares = [np.mean([pair == (u, v) for pair in zip(of["u"], of["v"], strict=True)]) for of in (a, b)]
@@ -85,7 +85,7 @@ def test_of_many_columns_only_those_that_are_drawn_are_fitted_again(calls, monke
 @pytest.mark.parametrize("most", [5000, 50], ids=["all rows", "some rows"])
 def test_a_column_prepared_once_tells_what_separate_models_do(most, monkeypatch):
     monkeypatch.setattr(column, "PICTURE_ROWS", most)
-    pair = match_tables(*mixed(90, 70), None, "error").column(0)
+    pair = match_tables(*mixed(90, 70)).column(0)
     both = NumberColumn(pair, 3)
     cells, distance, drawn = number_cells(both, WESTFALL_YOUNG), both.distance(0.9), pictures.curve(both, 0.9)
 

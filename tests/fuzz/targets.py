@@ -29,7 +29,7 @@ def reader(path):
 def tables(path):
     """The same with words and gaps, as two tables to compare."""
     found = files.table(path)
-    match_tables(found, found, None, "level", ("A", "B"))
+    match_tables(found, found)
 
 
 def block_reader(path):

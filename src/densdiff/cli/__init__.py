@@ -25,6 +25,7 @@ from densdiff.cli.inputs import (
     cluster,
     file_label,
     name_inputs,
+    parse_columns,
     parse_layout,
     refuse_clock,
     refuse_file,
@@ -51,6 +52,10 @@ app = typer.Typer(
 )
 
 Columns = Annotated[str | None, typer.Option(metavar="A,B,C", help="Use only these columns.")]
+Names = typer.Option(metavar="A,B*", help="Compare only these columns: names, or patterns such as 'price_*'.")
+Exclude = typer.Option(metavar="A,B*", help="Do not compare these columns; names or patterns.")
+Category = typer.Option(metavar="A,B*", help="Take these columns as categories, such as codes of digits.")
+Number = typer.Option(metavar="A,B*", help="Take these columns as numbers; dates become days since 1970-01-01.")
 Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file; detected by default.")]
 Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark of a CSV file, '.' or ','.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without column names; they become x0, x1, ..")]
@@ -80,12 +85,15 @@ def _main(
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="The first table, such as the reference.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The table to compare with it.")],
-    columns: Columns = None,
+    columns: Annotated[list[str] | None, Names] = None,
+    exclude: Annotated[list[str] | None, Exclude] = None,
+    category: Annotated[list[str] | None, Category] = None,
+    number: Annotated[list[str] | None, Number] = None,
     alpha: Alpha = 0.05,
     min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
     missing: Annotated[
-        str, typer.Option(help="Missing values: error, drop (their rows) or level (one of their own).")
-    ] = "error",
+        str, typer.Option(help="Missing values: level (one of their own), drop (their rows) or error.")
+    ] = "level",
     permutations: Annotated[int, typer.Option(help="Number of permutations of the test.")] = 999,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Compare Parquet files on this Dask cluster.")
@@ -105,6 +113,7 @@ def compare(
     Examples:
       densdiff compare january.csv february.csv
       densdiff compare A.parquet B.parquet --columns age,city --report page.html
+      densdiff compare A.csv B.csv --exclude 'id*' --category zip,flight --number when
       densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
@@ -112,7 +121,8 @@ def compare(
 
     refuse_twice(a, b)
     refuse_unwritable(report, a, b)
-    layout = parse_layout(columns, sep, decimal, no_header)
+    chosen = parse_columns(columns, exclude, category, number)
+    layout = chosen.narrow(parse_layout(None, sep, decimal, no_header))
     with cluster(scheduler):
         with show_progress("Reading ..."):
             tables = [
@@ -122,6 +132,9 @@ def compare(
         with name_inputs(A=a, B=b), show_progress("Comparing ..."):
             result = compared(
                 *tables,
+                columns=chosen.columns,
+                exclude=chosen.exclude,
+                kinds=chosen.kinds,
                 alpha=alpha,
                 min_effect=min_effect,
                 missing=missing,

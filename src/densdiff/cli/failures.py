@@ -19,13 +19,17 @@ from typer.core import TyperGroup
 
 _OPTIONS = {  # what the library calls an argument, as the option that it is here; {} is its value
     "alpha": "--alpha {}",
+    "category": "--category {}",
     "columns": "--columns {}",
     "decimal": "--decimal {}",
+    "exclude": "--exclude {}",
     "header": "--no-header",
+    "kinds": "--category or --number",
     "lag": "--lag {}",
     "min_effect": "--min-effect {}",
     "missing": "--missing {}",
     "n_permutations": "--permutations {}",
+    "number": "--number {}",
     "random_state": "--seed {}",
     "run_length": "--run-length {}",
     "sep": "--sep {}",

@@ -21,6 +21,7 @@ class Layout:
     sep: str | None
     decimal: str | None
     header: bool
+    keep_text: bool = False  # of a CSV file, for the command to judge
 
     def read_on_cluster(self, path: Path) -> Any:
         """The columns asked for of Parquet files, for the workers of a cluster to read."""
@@ -42,7 +43,8 @@ class Layout:
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
         nameless = path.suffix.lower() == ".npy" and own is None and also
         reader = files.read if in_blocks and not nameless else files.table
-        table = reader(path, columns=own, sep=self.sep, decimal=self.decimal, header=self.header)
+        form = {"sep": self.sep, "decimal": self.decimal, "header": self.header, "keep_text": self.keep_text}
+        table = reader(path, columns=own, **form)
         if isinstance(table, np.ndarray) and (own or also):  # an array has no names to ask for
             rows = table.reshape(len(table), -1)
             table = dict(zip(own or [f"x{j}" for j in range(rows.shape[1])], rows.T, strict=True))
@@ -71,8 +73,46 @@ class Layout:
 
 def parse_layout(columns: str | None, sep: str | None, decimal: str | None, no_header: bool) -> Layout:
     """Options as given; ``columns`` is a line of CSV, so that a name may hold a comma within quotes."""
-    chosen = None if columns is None else next(csv.reader([columns], skipinitialspace=True), [])
-    return Layout(chosen, sep, decimal, not no_header)
+    return Layout(None if columns is None else split_names([columns]), sep, decimal, not no_header)
+
+
+def split_names(texts: Sequence[str]) -> list[str]:
+    """The names in lines of CSV, so that a name may hold a comma within quotes."""
+    return [name for fields in csv.reader(texts, skipinitialspace=True) for name in fields]
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Which columns of two tables are compared and what they are, as the options say."""
+
+    columns: list[str] | None
+    exclude: list[str] | None
+    kinds: dict[str, str] | None
+
+    def narrow(self, layout: Layout) -> Layout:
+        """A layout that reads the columns asked for and no others, where they can be told by their names alone."""
+        from densdiff.data.choosing import is_pattern
+
+        layout = replace(layout, keep_text=True)
+        if self.exclude is not None or self.kinds is not None or any(map(is_pattern, self.columns or ())):
+            return layout
+        return replace(layout, columns=self.columns)
+
+
+def parse_columns(
+    columns: list[str] | None, exclude: list[str] | None, category: list[str] | None, number: list[str] | None
+) -> ColumnOptions:
+    """Options as given, each a line of names or several; an error if a name is said to be of both kinds."""
+    from densdiff import messages
+    from densdiff.errors import InputError
+
+    categories, numbers = (split_names(names or []) for names in (category, number))
+    if both := [name for name in categories if name in numbers]:
+        text = f"--category and --number both name {messages.listed(both)}; a column is of one kind"
+        raise InputError(text, argument="kinds", column=both[0])
+    kinds = dict.fromkeys(categories, "category") | dict.fromkeys(numbers, "number")
+    chosen, left_out = (split_names(names) if names else None for names in (columns, exclude))
+    return ColumnOptions(chosen, left_out, kinds or None)
 
 
 def cluster(address: str | None) -> Any:

@@ -20,7 +20,10 @@ _PICTURED = 50  # columns that are drawn
 
 @dataclass(frozen=True)
 class _ColumnParts:
-    """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later."""
+    """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later.
+
+    What moved in numbers is told by the known ones, and filled in later.
+    """
 
     cells: ColumnCells | None
     distance: ColumnDistance
@@ -37,7 +40,10 @@ def compare_columns(
 
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
-        return _level_parts(pair, adjustment) if pair.levels else _number_parts(pair, adjustment, seed, d <= _PICTURED)
+        if pair.levels:
+            return _level_parts(pair, adjustment)
+        parts = _number_parts(pair, adjustment, seed, d <= _PICTURED)
+        return replace(parts, direction=describe_shift(*tables.known(j)))
 
     columns = tables.a.map(examine, range(d))  # of both tables; a table that is read in blocks shares its passes
     cells = {j: column.cells for j, column in enumerate(columns) if column.cells is not None}
@@ -73,7 +79,7 @@ def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> 
     cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
     picture = curve(column, CONFIDENCE) if is_drawn else None
-    return _ColumnParts(cells, distance, describe_shift(pair.x, pair.y), picture)
+    return _ColumnParts(cells, distance, "", picture)
 
 
 def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:

@@ -1,6 +1,6 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
@@ -28,7 +28,7 @@ from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.core.separation import Separated
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
-from densdiff.data.tables import MatchedTables, match_tables
+from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import pair_variation
 from densdiff.errors import InputError, plain
 from densdiff.estimators.lsdd import LSDD
@@ -59,14 +59,18 @@ def compare(
     B: Any,
     *,
     names: tuple[str, str] | None = None,
-    columns: Sequence[str] | None = None,
+    columns: Sequence[str] | str | None = None,
+    exclude: Sequence[str] | str | None = None,
+    kinds: Mapping[str, str] | None = None,
     alpha: float = 0.05,
     min_effect: float = 0.0,
-    missing: str = "error",
+    missing: str = "level",
     n_permutations: int = 999,
     random_state: Any = None,
 ) -> Comparison:
     """Compare two tables of numbers, categories and booleans.
+
+    What is no such column, as dates, identifiers and free text are, is left out with a note.
 
     Parameters
     ----------
@@ -74,14 +78,17 @@ def compare(
         Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
     names : tuple of str, optional
         What to call the tables, such as ("January", "July"); files are called by their names, others A and B.
-    columns : sequence of str, optional
-        Compare only these.
+    columns, exclude : sequence of str or str, optional
+        Compare only these; do not compare these. A name, or a pattern such as "price_*" if no column has that name.
+    kinds : mapping of str to {"number", "category"}, optional
+        What columns are, by name or pattern, such as {"zip": "category", "when": "number"}. Dates become days since
+        1970-01-01, times and durations seconds. A column named here is never left out as a date or an identifier.
     alpha : float
         Level of each part of the answer: the joint test, all columns together, all pairs, all regions.
     min_effect : float
         Smallest normalized distance that counts as a difference; with many rows everything is significant.
-    missing : {"error", "drop", "level"}
-        Refuse missing values; drop rows that have any; or let "missing" be a level of its column.
+    missing : {"level", "drop", "error"}
+        Let "missing" be a level of its column; drop rows that have missing values; or refuse them.
     n_permutations : int
     random_state : None, int, Generator or RandomState
 
@@ -104,7 +111,8 @@ def compare(
         seed=parameters.seed(random_state),
     )
     called = _names_of(A, B) if names is None else _check_names(names)
-    tables = match_tables(A, B, columns, missing, called, partial(_rows_to_prefetch, settings.seed))
+    request = Request(called, columns, exclude, kinds, missing)
+    tables = match_tables(A, B, request, partial(_rows_to_prefetch, settings.seed))
     with messages.collect_warnings() as texts:
         result = _compare_tables(tables, settings)
     for text in dict.fromkeys(texts):

@@ -57,10 +57,15 @@ def refuse_unusable(
     infinite = [j for j in numbers if summary.columns[j].infinite]
     if infinite:
         column = summary.columns[infinite[0]]
-        count, first = column.infinite, column.first_infinite
-        what = f"{count} infinite value{'s' * (count > 1)}, {'first ' * (count > 1)}{first.value} at row {first.row}"
-        cured = f"{what}{_other_columns_text(len(infinite) - 1)}; drop or correct those rows first"
-        raise InputError(f"{summary.label(infinite[0])}: {cured}", column=summary.names[infinite[0]], row=first.row)
+        text = f"{summary.label(infinite[0])}: {infinite_text(column, len(infinite) - 1)}"
+        raise InputError(text, column=summary.names[infinite[0]], row=column.first_infinite.row)
+
+
+def infinite_text(column: ColumnSummary, others: int = 0) -> str:
+    """How many values are infinite, the first of them, and what to do; ``others`` are columns that have some too."""
+    count, first = column.infinite, column.first_infinite
+    what = f"{count} infinite value{'s' * (count > 1)}, {'first ' * (count > 1)}{first.value} at row {first.row}"
+    return f"{what}{_other_columns_text(others)}; drop or correct those rows first"
 
 
 def refuse_missing(summary: Summary, cure: str) -> None:

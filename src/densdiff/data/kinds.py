@@ -58,10 +58,23 @@ def resolve_columns(summaries: Sequence[Summary], notes: list[str], cure: str = 
         if too_many or _identifies_rows(columns) or all(_identifies_rows([column]) for column in columns):
             identifiers.append(name)
         else:
-            usable.append((name, tuple(sorted(set().union(*(column.levels or () for column in columns)))), j))
+            usable.append((name, _pooled_levels(columns), j))
     warn_of_identifiers(identifiers, bool(usable), notes)
     names, levels, places = zip(*usable, strict=True)
     return Columns(tuple(names), tuple(levels), tuple(places), tuple(identifiers))
+
+
+def judged_columns(summaries: Sequence[Summary]) -> Columns:
+    """All columns, which are known to be usable: numbers, or categories with their pooled levels."""
+    pooled: list[Levels] = []
+    for columns in zip(*(summary.columns for summary in summaries), strict=True):
+        pooled.append(_pooled_levels(columns) if are_categories(columns) else None)
+    names = summaries[0].names
+    return Columns(names, tuple(pooled), tuple(range(len(names))), ())
+
+
+def _pooled_levels(columns: Sequence[ColumnSummary]) -> tuple[str, ...]:
+    return tuple(sorted(set().union(*(column.levels or () for column in columns))))
 
 
 def are_categories(columns: Sequence[ColumnSummary]) -> bool:

@@ -3,7 +3,7 @@
 Kinds of columns are compared in `kinds`, missing values treated in `missing`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,12 +12,13 @@ import numpy as np
 
 from densdiff.core.scaling import FloatArray, Moments
 from densdiff.core.selection import IntArray
+from densdiff.data.choosing import default_names, names_of
 from densdiff.data.kinds import Columns
 from densdiff.data.reading import Reading, reading
 from densdiff.data.summary import Summary
 from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
-from densdiff.messages import argument, describe_value, listed, shown, warn
+from densdiff.messages import listed, shown, warn
 from densdiff.sources import opening
 from densdiff.sources.block_sample import RowCache
 from densdiff.sources.sample import Sample
@@ -33,9 +34,12 @@ def no_rows(n: int, m: int) -> tuple[IntArray, IntArray]:
     return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
 
 
-def source_of(value: Any, where: str) -> Source:
-    """What a user handed over as a source of rows, a table in memory as one block."""
-    source: Source = opening.source_of(value, where, table_of).converted()
+def source_of(value: Any, where: str, keep_text: bool = False) -> Source:
+    """What a user handed over as a source of rows, a table in memory as one block.
+
+    With ``keep_text``, text of a CSV file that could be numbers stays text, for the caller to judge.
+    """
+    source: Source = opening.source_of(value, where, table_of, keep_text).converted()
     return source
 
 
@@ -112,14 +116,19 @@ class MatchedSources:
 
 
 def match_sources(
-    sources: tuple[Source, Source], notes: list[str], prefetch: Prefetch, chosen: Sequence[str] | None = None
+    sources: tuple[Source, Source],
+    notes: list[str],
+    prefetch: Prefetch,
+    chosen: Sequence[tuple[str, ...]] | None = None,
 ) -> MatchedSources:
-    """Both sources matched by their first blocks, then read to the end; ``chosen`` columns only, if given.
+    """Both sources matched by their first blocks, then read to the end; of each the ``chosen`` columns, if given.
 
     What a user should know is appended to ``notes``.
     """
     heads = [table_of(source.head(), source.where) for source in sources]
-    tables = heads if chosen is None else [choose_columns(table, chosen) for table in heads]
+    tables = heads
+    if chosen is not None:
+        tables = [replace(head, names=names_of(head)).select(names) for head, names in zip(heads, chosen, strict=True)]
     names, *_ = match_columns(tables[0], tables[1], notes)
     changes = SchemaChanges()
     if len(names) < max(len(table.columns) for table in tables):  # two series are compared whatever their names
@@ -164,32 +173,6 @@ def match_columns(x: Table, y: Table, notes: list[str]) -> tuple[tuple[str, ...]
     if x.names and y.names and x.names != y.names:
         notes.append(f"{shown(x.names[0])} of {x.where} is compared with {shown(y.names[0])} of {y.where}")
     return x.names or y.names or default_names(len(x.columns)), x, y
-
-
-def choose_columns(table: Table, columns: Sequence[str]) -> Table:
-    """The table with these columns only, by name; columns without names are x0, x1, .."""
-    if isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
-        raise InputError(
-            f"{argument('columns')} must be a list of names; got {describe_value(columns)}", argument="columns"
-        )
-    columns = list(columns)
-    if others := [name for name in columns if not isinstance(name, str)]:
-        cure = f", such as {str(others[0])!r}" if isinstance(others[0], (int, tuple)) else ""
-        need = f"{argument('columns')} must be a list of names as strings{cure}"
-        raise InputError(f"{need}; got {shown(others[0])}", argument="columns")
-    if not columns:
-        text = f"{argument('columns')} is empty; name at least 1 column, or leave it out to use all"
-        raise InputError(text, argument="columns")
-    table = table if table.names else replace(table, names=default_names(len(table.columns)))
-    if lacking := [name for name in columns if name not in (table.names or ())]:
-        text = f"{table.where} has no column {listed(lacking)}; it has {listed(table.names or ())}"
-        raise InputError(text, column=lacking[0])
-    return table.select(tuple(dict.fromkeys(columns)))
-
-
-def default_names(d: int) -> tuple[str, ...]:
-    """Names x0, x1, .. for d columns that have none."""
-    return tuple(f"x{j}" for j in range(d))
 
 
 def _level_counts(summary: Summary, columns: Columns) -> tuple[IntArray | None, ...]:

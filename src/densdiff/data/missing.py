@@ -13,8 +13,8 @@ import numpy as np
 from densdiff.core.scaling import FloatArray
 from densdiff.data import imputation
 from densdiff.data.categories import MISSING_LEVEL
-from densdiff.data.floats import refuse_missing, refuse_unusable
-from densdiff.data.kinds import are_categories, refuse_nearly_numbers
+from densdiff.data.floats import refuse_unusable
+from densdiff.data.kinds import are_categories
 from densdiff.data.match import MatchedSources, Prefetch, match_sources
 from densdiff.data.reading import Reading
 from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_column
@@ -25,13 +25,19 @@ from densdiff.sources.passes import run_passes
 from densdiff.sources.source import Pass
 
 CHOICES = ("error", "drop", "level")
+Fill = FloatArray | str | None
+
+
+def mark_name(name: str) -> str:
+    """What the column is called that says where another is missing."""
+    return f"{name} is missing"
 
 
 def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, notes: list[str]) -> MatchedSources:
-    """Both tables without missing values, scanned once more; ``missing`` is "error", "drop" or "level"."""
-    if missing == "error":
-        for summary in matched.summaries:
-            refuse_missing(summary, f"use {argument('missing', 'drop')} or {argument('missing', 'level')}")
+    """Both tables without missing values, scanned once more; ``missing`` is "drop" or "level".
+
+    With "level", all that is left of a column without any value in one of the tables is where it is missing.
+    """
     if missing == "drop":
         return _drop_rows(matched, prefetch, notes)
     fills = _fill_values(matched)
@@ -40,13 +46,15 @@ def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, n
 
 def _rematch(matched: MatchedSources, changes: Sequence[Any], prefetch: Prefetch) -> MatchedSources:
     """Both sources matched and scanned again, after a change of the blocks of each."""
-    x, y = (source.changed(change) for source, change in zip(matched.sources, changes, strict=True))
+    x, y = (
+        source.changed(change, list(reader.names) if reader.named else None)
+        for source, change, reader in zip(matched.sources, changes, matched.readings, strict=True)
+    )
     return replace(match_sources((x, y), [], prefetch), schema_changes=matched.schema_changes)
 
 
 def _drop_rows(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) -> MatchedSources:
     """Both sources without the rows that lack a value; how many that are is warned of."""
-    _refuse_uncured(matched)
     complete = _rematch(matched, [partial(_complete_rows, reader) for reader in matched.readings], prefetch)
     for summary in complete.summaries:
         if summary.rows < 2:
@@ -57,21 +65,6 @@ def _drop_rows(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) ->
     dropped = [f"{before.rows - after.rows} of {before.where}" for before, after in pairs]
     warn(f"rows with missing values were dropped: {' and '.join(dropped)}", notes)
     return complete
-
-
-def _refuse_uncured(matched: MatchedSources) -> None:
-    """Refuse what dropping rows does not cure while rows still have the numbers that they came with."""
-    x, y = matched.summaries
-    for summary, other in ((x, y), (y, x)):
-        levels = []
-        for j, (column, other_column) in enumerate(zip(summary.columns, other.columns, strict=True)):
-            is_category = are_categories([column, other_column])
-            if is_category:
-                refuse_nearly_numbers(column, summary.label(j), summary.names[j])
-            levels.append(("",) if is_category else None)
-        # precision is told once, later
-        present = tuple(replace(column, missing=0, infinite=0, largest=0) for column in summary.columns)
-        refuse_unusable(replace(summary, columns=present), [], other, levels)
 
 
 def _complete_rows(reader: Reading, block: Any, start: int) -> Table:
@@ -88,19 +81,25 @@ def _complete_rows(reader: Reading, block: Any, start: int) -> Table:
     return table.some(~incomplete)
 
 
-def _fill_values(matched: MatchedSources) -> dict[str, FloatArray | str]:
-    """By the name of each column that lacks values: its known numbers, sorted, to fill it with, or its kind."""
-    fills: dict[str, FloatArray | str] = {}
+def _fill_values(matched: MatchedSources) -> dict[str, Fill]:
+    """By the name of each column that lacks values: its known numbers, sorted, to fill it with, or its kind.
+
+    None for a column that has no value in one of the tables.
+    """
+    fills: dict[str, Fill] = {}
     numbers: list[int] = []
     summaries = (summary.columns for summary in matched.summaries)
     for j, (name, *columns) in enumerate(zip(matched.names, *summaries, strict=True)):
         if not any(column.missing for column in columns):
             continue
-        if are_categories(columns):
+        if not all(column.kind for column in columns):
+            fills[name] = None
+        elif are_categories(columns):
             fills[name] = _kind_of_categories(name, columns)
-        elif all(column.kind in NUMBERS for column in columns):  # else it is refused later, by what it holds
+        else:
             numbers.append(j)
-    if twice := [name for name in matched.names if name in {f"{matched.names[j]} is missing" for j in numbers}]:
+    marked = [*(matched.names[j] for j in numbers), *(name for name, fill in fills.items() if fill is None)]
+    if twice := [name for name in matched.names if name in {mark_name(other) for other in marked}]:
         text = f"column {shown(twice[0])} has the name under which missing values are counted; rename it"
         raise InputError(text, column=twice[0])
     if numbers:
@@ -129,17 +128,19 @@ def _merge_donors(a: list[imputation.Donors], b: list[imputation.Donors]) -> lis
     return list(map(imputation.merge_donors, a, b))
 
 
-def _fill_block(reader: Reading, fills: dict[str, FloatArray | str], block: Any, start: int) -> Table:
+def _fill_block(reader: Reading, fills: dict[str, Fill], block: Any, start: int) -> Table:
     """A block without missing values: words get a level for them, numbers a known value and a column of marks."""
     table = reader.named_table(block)
     columns: dict[str, Column] = {}
     for name, column in zip(reader.names, table.columns, strict=True):
-        fill = fills.get(name)
-        if fill is None:
+        if name not in fills:
             columns[name] = column
             continue
-        missing = missing_values(column)
-        if isinstance(fill, str):
+        fill, missing = fills[name], missing_values(column)
+        mark = Column(missing, "booleans")
+        if fill is None:
+            columns[mark_name(name)] = mark
+        elif isinstance(fill, str):
             values = column.values.astype(object)
             if column.kind == "booleans":
                 values[~missing] = [str(bool(value)) for value in values[~missing]]
@@ -147,5 +148,5 @@ def _fill_block(reader: Reading, fills: dict[str, FloatArray | str], block: Any,
             columns[name] = Column(values, fill)
         else:
             numbers = imputation.impute(column.values, start, fill)
-            columns |= {name: Column(numbers), f"{name} is missing": Column(missing, "booleans")}
+            columns |= {name: Column(numbers), mark_name(name): mark}
     return replace(table, names=tuple(columns), columns=list(columns.values()), shape=(len(table), len(columns)))

@@ -25,6 +25,8 @@ from densdiff.sources.source import Source
 
 COPIES = "copies are not independent, so p-values and standard errors must not count them"
 HASH_ENTRIES = 5_000_000  # larger samples are not searched for copied rows
+_CONTINUOUS = 0.5  # of the values of a column are distinct if equal rows are no accident
+_UNLIKE = 0.9  # of the rows are distinct if equal rows are no accident
 _TIE_ROWS = 10_000  # rows of both samples that are looked at for ties
 
 
@@ -202,6 +204,35 @@ def count_copies(
     if copies > 1:
         warn(f"every row occurs {copies} times and is counted once: {COPIES}", notes)
     return copies
+
+
+def repeated_rows_notes(x: Sample, y: Sample, where: tuple[str, str], levels: tuple[Levels, ...]) -> list[str]:
+    """A note that counts the rows which stand in a sample more than once, and those of X that stand in Y too.
+
+    Only where equal rows are odd: where a column of numbers hardly has ties, or most rows are unlike all others; and in
+    samples whose rows can be had at once.
+    """
+    numbers = [j for j in range(x.shape[1]) if not levels or levels[j] is None]
+    if not numbers or not all_at_once(x, y) or x.shape[1] * (len(x) + len(y)) > HASH_ENTRIES:
+        return []
+    (distinct_x, counts_x), (distinct_y, counts_y) = (
+        np.unique(_row_hashes(rows[:]), return_counts=True) for rows in (x, y)
+    )
+    n_rows, n_distinct = len(x) + len(y), len(distinct_x) + len(distinct_y)
+    twice_x, twice_y = (int(counts[counts > 1].sum()) for counts in (counts_x, counts_y))
+    shared = int(counts_x[np.isin(distinct_x, distinct_y, assume_unique=True)].sum())
+    if not (twice_x or twice_y or shared):
+        return []
+    is_odd = len(numbers) > 1 and n_distinct > _UNLIKE * n_rows
+    if not is_odd and not any(_is_continuous(np.concatenate([x[:][:, j], y[:][:, j]])) for j in numbers):
+        return []
+    within = f"{twice_x} of {where[0]} and {twice_y} of {where[1]} stand there more than once"
+    return [f"equal rows: {within}, and {shared} of {where[0]} stand in {where[1]} too"]
+
+
+def _is_continuous(values: FloatArray) -> bool:
+    """Whether more than half of the values are unlike all others."""
+    return len(np.unique(values)) > _CONTINUOUS * len(values)
 
 
 def _first_value_recurs(x: FloatArray, y: FloatArray) -> bool:

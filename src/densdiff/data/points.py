@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import Levels, codes_of
+from densdiff.data.choosing import default_names
 from densdiff.data.floats import ROWS, float_matrix, refuse_unusable
 from densdiff.data.kinds import Columns, resolve_columns
-from densdiff.data.match import default_names
 from densdiff.data.pair import COPIES, HASH_ENTRIES, only_categories, row_weights
 from densdiff.data.parameters import label_codes
 from densdiff.data.reading import reading

@@ -69,6 +69,33 @@ class Numbers:
         return float(np.ldexp(self.mean, by)), float(np.ldexp(self.squares, 2 * by))
 
 
+@dataclass(frozen=True)
+class Steps:
+    """The first and the last of some whole numbers, and the least and the largest step from one to the next."""
+
+    first: int
+    last: int
+    least: float = np.inf  # of a single number, which takes no step
+    largest: float = -np.inf
+
+    def merged(self, other: "Steps") -> "Steps":
+        """The steps of these rows and the ones after them together."""
+        between = other.first - self.last
+        least, largest = min(self.least, between, other.least), max(self.largest, between, other.largest)
+        return Steps(self.first, other.last, least, largest)
+
+    @classmethod
+    def of(cls, values: Any) -> "Steps | None":
+        """The steps of an array; None if it does not hold whole numbers only."""
+        if values.dtype.kind not in "iu" or not len(values):
+            return None
+        first, last = int(values[0]), int(values[-1])
+        if len(values) == 1:
+            return cls(first, last)
+        steps = np.diff(values.astype(np.int64))
+        return cls(first, last, float(steps.min()), float(steps.max()))
+
+
 _NO_NUMBERS, _NONE = Numbers(), First()
 
 
@@ -86,6 +113,7 @@ class ColumnSummary:
     numbers: Numbers = _NO_NUMBERS
     largest: int = 0  # magnitude of the largest integer
     levels: Mapping[str, int] | None = field(default_factory=dict)  # rows of each, None if there are too many
+    steps: Steps | None = None  # of a column of whole numbers without gaps
 
     def merged(self, other: "ColumnSummary", where: str) -> "ColumnSummary":
         """What the column holds in these rows and the ones after them together."""
@@ -100,6 +128,7 @@ class ColumnSummary:
             numbers=self.numbers.merged(other.numbers),
             largest=max(self.largest, other.largest),
             levels=_pooled_counts(self.levels, other.levels),
+            steps=self.steps.merged(other.steps) if self.steps and other.steps else None,
         )
 
 
@@ -170,6 +199,8 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
         return summary
     row = int((~missing).argmax())
     summary = replace(summary, kind=column.kind, first=First(values[row], start + row), largest=column.largest)
+    if column.kind == "numbers":
+        summary = replace(summary, steps=Steps.of(values))
     if column.kind in WORDS:
         summary = _with_levels(summary, column, missing, start)
     if column.kind not in NUMBERS:

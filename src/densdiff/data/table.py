@@ -5,6 +5,7 @@ Frame libraries are reached through narwhals alone.
 
 import math
 import numbers
+import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,11 +23,12 @@ from densdiff.messages import DATES, describe_ragged, describe_value, listed, sh
 FloatArray = npt.NDArray[np.float64]
 EXACT = 2**53  # float64 holds every integer up to here
 _KINDS: dict[str, tuple[Any, ...]] = {
-    "text": (str, bytes),
+    "text": (str, bytes, uuid.UUID),
     "complex numbers": (numbers.Complex,),
     "dates or durations": DATES,
     "nested values": (list, tuple, dict, set, np.ndarray),
 }
+_KINDS_BY_NAME = {"Period": "dates or durations"}  # of pandas, which is not imported for it
 _NEARLY = 0.8  # of distinct texts
 
 
@@ -222,20 +224,22 @@ def _array_column(values: npt.NDArray[Any], kind: str = "") -> Column:
 def _object_column(values: npt.NDArray[Any]) -> Column:
     """Python objects as floats, unless one of them is no number."""
     floats = np.full(len(values), np.nan)
-    largest = 0
+    largest, n_whole = 0, 0
     for i, value in enumerate(values):
         if is_missing(value):
             continue
         if not isinstance(value, (numbers.Real, Decimal, np.bool_)):
             kinds = (kind for kind, types in _KINDS.items() if isinstance(value, types))
-            return Column(values, next(kinds, f"{type(value).__name__} objects"), i)
+            return Column(values, next(kinds, _KINDS_BY_NAME.get(name := type(value).__name__, f"{name} objects")), i)
         number: Any = value
         try:
             floats[i] = float(number)
         except OverflowError:
             floats[i] = math.inf if number > 0 else -math.inf
         if isinstance(value, numbers.Integral) and math.isfinite(floats[i]):
-            largest = max(largest, abs(int(value)))
+            largest, n_whole = max(largest, abs(int(value))), n_whole + (not isinstance(value, bool))
+    if len(values) and n_whole == len(values) and largest < EXACT:
+        return Column(values.astype(np.int64), largest=largest)
     return Column(floats, largest=largest)
 
 
@@ -255,9 +259,11 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
         return np.zeros(len(values), dtype=bool)
     if values.dtype.kind in "fc":
         return np.asarray(np.isnan(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
     if column.kind == "nested values":
         return np.array([is_missing(value) for value in values], dtype=bool)
-    objects = values.tolist() if values.dtype.kind not in "mM" else list(values)
+    objects = values.tolist()
     is_absent = {value: is_missing(value) for value in dict.fromkeys(objects)}
     return np.fromiter((is_absent.get(value, True) for value in objects), bool, len(objects))
 

@@ -1,25 +1,44 @@
 """Two tables of any columns, matched, with missing values treated as asked and categories as codes.
 
-The steps live in `match`, `missing`, `kinds` and `floats`; here they are put in order.
+The steps live in `choosing`, `match`, `judging`, `missing` and `kinds`; here they are put in order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from densdiff.data.categories import Levels
+from densdiff.data.choosing import choose_kinds, choose_names
+from densdiff.data.converting import convert_block
 from densdiff.data.floats import refuse_unusable
-from densdiff.data.kinds import Columns, resolve_columns
+from densdiff.data.judging import Judgement, judge_columns, kinds_text
+from densdiff.data.kinds import Columns, judged_columns
 from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows, source_of
-from densdiff.data.missing import CHOICES, without_missing
-from densdiff.data.pair import Pair, unweighted_pair
+from densdiff.data.missing import CHOICES, mark_name, without_missing
+from densdiff.data.pair import Pair, repeated_rows_notes, unweighted_pair
 from densdiff.data.parameters import choice
 from densdiff.data.summary import ColumnSummary
+from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.sample import Sample
+from densdiff.sources.sample import Sample, all_at_once
 from densdiff.sources.scan import same_rows
+from densdiff.sources.source import Source
+
+_SHOWN = 5  # columns with missing values in a note
+
+
+@dataclass(frozen=True)
+class Request:
+    """How a user wants two tables to be taken: what they are called, which columns, of which kind, missing values."""
+
+    where: tuple[str, str] = ("A", "B")
+    columns: Iterable[str] | str | None = None
+    exclude: Iterable[str] | str | None = None
+    kinds: Mapping[str, str] | None = None
+    missing: str = "level"
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,19 @@ class MatchedTables:
         """Both tables with some of their rows, by their numbers, in memory."""
         return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
 
+    def known(self, j: int) -> tuple[Sample, Sample]:
+        """One column of both tables, without what was filled in for missing numbers; of blocks as it is."""
+        a, b = self.a.only([j]), self.b.only([j])
+        mark = mark_name(self.names[j])
+        if mark not in self.names or not all_at_once(a, b):
+            return a, b
+        k = self.names.index(mark)
+        is_missing = [sample.only([k])[:][:, 0] == 1.0 for sample in (self.a, self.b)]
+        if any(marks.all() for marks in is_missing):
+            return a, b
+        known_a, known_b = (ArraySample(rows[:][~marks]) for rows, marks in zip((a, b), is_missing, strict=True))
+        return known_a, known_b
+
     def column(self, j: int) -> Pair:
         """One column of both tables."""
         a, b = self.a.only([j]), self.b.only([j])
@@ -59,52 +91,107 @@ class MatchedTables:
         return Pair.of(a, b, (self.names[j],), levels)
 
 
-def match_tables(
-    A: Any,
-    B: Any,
-    columns: Sequence[str] | None = None,
-    missing: str = "error",
-    where: tuple[str, str] = ("A", "B"),
-    prefetch: Prefetch = no_rows,
-) -> MatchedTables:
-    """The tables of a comparison; ``missing`` is "error", "drop" or "level"."""
-    choice(missing, "missing", CHOICES)
+def match_tables(A: Any, B: Any, request: Request | None = None, prefetch: Prefetch = no_rows) -> MatchedTables:
+    """The tables of a comparison, as asked for."""
+    request = request or Request()
+    choice(request.missing, "missing", CHOICES)
     notes: list[str] = []
-    sources = source_of(A, where[0]), source_of(B, where[1])
+    where = request.where
+    sources = source_of(A, where[0], keep_text=True), source_of(B, where[1], keep_text=True)
     for source in sources:
         _refuse_few(source.where, source.rows)
-    matched = match_sources(sources, notes, prefetch, columns)
+    sources, chosen, kinds = _resolve(sources, request)
+    matched = match_sources(sources, notes, prefetch, chosen)
     for summary in matched.summaries:
         _refuse_few(summary.where, summary.rows)
-    matched, left_out = _drop_empty_columns(matched)
-    sizes = matched.sizes
-    missing_counts = tuple(
-        (name, a.missing, b.missing)
-        for name, a, b in zip(matched.names, *(summary.columns for summary in matched.summaries), strict=True)
-        if a.missing or b.missing
-    )
-    if missing_counts:
-        matched = without_missing(matched, missing, prefetch, notes)
-    resolved = resolve_columns(matched.summaries, notes)
-    left_out += [(name, "almost every row has a level of its own") for name in resolved.identifiers]
-    x, y = (summary.only(resolved.places) for summary in matched.summaries)
-    for summary, other in ((x, y), (y, x)):
-        refuse_unusable(summary, notes, other, resolved.levels)
-    a, b = matched.samples(resolved, prefetch)
-    notes += _constant_notes(matched, resolved)
+    judgement = judge_columns(matched, kinds, request.missing, notes)
+    sizes, missing_counts = matched.sizes, _missing_counts(matched)
+    changes = replace(matched.schema_changes, other_kind=tuple(judgement.other_kind))
+    left_out = _left_out(judgement, changes, matched)
+    matched = _usable(matched, judgement, request.missing, prefetch, notes)
+    columns = judged_columns(matched.summaries)
+    for summary, other in (matched.summaries, matched.summaries[::-1]):
+        refuse_unusable(summary, notes, other, columns.levels)
+    a, b = matched.samples(columns, prefetch)
+    notes += _constant_notes(matched, columns)
+    same = matched.summaries_equal and same_rows(a, b)
+    if not same:
+        notes += repeated_rows_notes(a, b, where, columns.coded)
     return MatchedTables(
-        names=resolved.names,
-        levels=resolved.levels,
+        names=columns.names,
+        levels=columns.levels,
         a=a,
         b=b,
         where=where,
-        same=matched.summaries_equal and same_rows(a, b),
-        left_out=tuple(left_out),
-        schema_changes=matched.schema_changes,
+        same=same,
+        left_out=left_out,
+        schema_changes=changes,
         missing=missing_counts,
         sizes=sizes,
         notes=tuple(notes),
     )
+
+
+def _resolve(
+    sources: tuple[Source, Source], request: Request
+) -> tuple[tuple[Source, Source], Sequence[tuple[str, ...]] | None, dict[str, str]]:
+    """Both sources with columns of the kinds that were given, the columns to use of each, and these kinds by name."""
+    if request.columns is None and request.exclude is None and request.kinds is None:
+        return sources, None, {}
+    heads = [table_of(source.head(), source.where) for source in sources]
+    chosen = choose_names(heads, request.columns, request.exclude)
+    kinds = {} if request.kinds is None else choose_kinds(heads, request.kinds)
+    return _converted(sources, kinds), chosen, kinds
+
+
+def _converted(sources: tuple[Source, Source], kinds: dict[str, str]) -> tuple[Source, Source]:
+    """Both sources with some columns of another kind."""
+    if not kinds:
+        return sources
+    x, y = (source.changed(partial(convert_block, kinds, source.where)) for source in sources)
+    return x, y
+
+
+def _usable(
+    matched: MatchedSources, judgement: Judgement, missing: str, prefetch: Prefetch, notes: list[str]
+) -> MatchedSources:
+    """Both sources with the columns to compare, missing values treated as asked."""
+    are_marked = missing == "level" and bool(judgement.marked)
+    matched = matched.only(sorted([*judgement.places, *(judgement.marked if are_marked else [])]))
+    if judgement.numbers_as_codes:
+        x, y = _converted(matched.sources, dict.fromkeys(judgement.numbers_as_codes, "category"))
+        matched = match_sources((x, y), [], prefetch, [matched.names, matched.names])
+    if any(column.missing for summary in matched.summaries for column in summary.columns):
+        if missing == "level":
+            notes += _missing_notes(matched)
+        matched = without_missing(matched, missing, prefetch, notes)
+    return matched
+
+
+def _missing_counts(matched: MatchedSources) -> tuple[tuple[str, int, int], ...]:
+    """Name, and missing values in A and in B, of each column that has any; one without values in both tells nothing."""
+    columns = zip(matched.names, *(summary.columns for summary in matched.summaries), strict=True)
+    return tuple((name, a.missing, b.missing) for name, a, b in columns if (a.missing or b.missing) and a.kind + b.kind)
+
+
+def _missing_notes(matched: MatchedSources) -> list[str]:
+    """One note that names the columns with missing values and how often they are missing in each table."""
+    (n, m), (where_a, where_b) = matched.sizes, (summary.where for summary in matched.summaries)
+    rates = [f"{shown(name)} {100 * a / n:.1f} % and {100 * b / m:.1f} %" for name, a, b in _missing_counts(matched)]
+    more = f" and {len(rates) - _SHOWN} more" if len(rates) > _SHOWN else ""
+    tables = f"in {where_a} and {where_b}"
+    return [f"missing values are a level of their column; how often, {tables}: {', '.join(rates[:_SHOWN])}{more}"]
+
+
+def _left_out(judgement: Judgement, changes: SchemaChanges, matched: MatchedSources) -> tuple[tuple[str, str], ...]:
+    """Names of the columns that are not compared, and why."""
+    where_a, where_b = (summary.where for summary in matched.summaries)
+    left_out = [(name, f"only in {where_a}") for name in changes.missing]
+    left_out += [(name, f"only in {where_b}") for name in changes.added]
+    left_out += judgement.empty
+    left_out += [(name, kinds_text(a, where_a, b, where_b)) for name, a, b in changes.other_kind]
+    left_out += [(name, why) for why, names in judgement.left_out.items() for name in names]
+    return tuple(left_out)
 
 
 def _refuse_few(where: str, rows: int | None) -> None:
@@ -113,29 +200,9 @@ def _refuse_few(where: str, rows: int | None) -> None:
         raise InputError(f"{where} has {rows} data row{'s' * (not rows)}; each table needs at least 2")
 
 
-def _drop_empty_columns(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:
-    """The sources without the columns that have no value in one of them; what is left out, and why."""
-    changes, (where_a, where_b) = matched.schema_changes, (summary.where for summary in matched.summaries)
-    left_out = [(name, f"only in {where_a}") for name in changes.missing]
-    left_out += [(name, f"only in {where_b}") for name in changes.added]
-    usable = []
-    summaries = (summary.columns for summary in matched.summaries)
-    for j, (name, *columns) in enumerate(zip(matched.names, *summaries, strict=True)):
-        empty = [summary.where for summary, column in zip(matched.summaries, columns, strict=True) if not column.kind]
-        if empty:
-            left_out.append((name, f"all values are missing in {' and '.join(empty)}"))
-        else:
-            usable.append(j)
-    if not usable:
-        raise InputError(
-            f"no column is left to compare: {'; '.join(f'{shown(name)}, {why}' for name, why in left_out[:5])}"
-        )
-    return matched.only(usable), left_out
-
-
 def _constant_notes(matched: MatchedSources, columns: Columns) -> list[str]:
     """Notes on columns that are constant in each of the tables."""
-    x, y = (summary.only(columns.places) for summary in matched.summaries)
+    x, y = matched.summaries
     equal, masses = [], []
     for name, levels, a, b in zip(columns.names, columns.levels, x.columns, y.columns, strict=True):
         (low_a, high_a), (low_b, high_b) = (_ends(column, levels is not None) for column in (a, b))

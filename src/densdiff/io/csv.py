@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from densdiff.errors import InputError
-from densdiff.io import csv_flaws
+from densdiff.io import csv_codes, csv_flaws
 from densdiff.io.arrow import pyarrow
 from densdiff.io.csv_form import CsvForm, csv_form
 from densdiff.io.options import Options
@@ -27,6 +27,7 @@ class CsvFile(TextFile):
 
     form: CsvForm
     chosen: list[str] | None
+    keep_text: bool = False
     kinds: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -49,7 +50,21 @@ class CsvFile(TextFile):
     def _decode_inferring(self, part: Part) -> Any:
         """The rows of a part, whose columns get the kinds that hold them."""
         table = self._decode(part, {}, self.chosen)
+        if self.keep_text:
+            return self._keep_codes(part, table)
         csv_flaws.refuse_flawed_numbers(table, self.form, self.text.name)
+        return table
+
+    def _keep_codes(self, part: Part, table: Any) -> Any:
+        """The rows of a part with columns of codes as text, where pyarrow has made numbers of 01234."""
+        pa = pyarrow()
+        numbers = [field.name for field in table.schema if field.type in (pa.int64(), pa.float64())]
+        if not numbers or not csv_codes.may_hold_codes(part.data, self.form.sep):
+            return table
+        texts = self._decode(part, dict.fromkeys(numbers, pa.string()), numbers)
+        for label in numbers:
+            if csv_codes.count_codes(texts[label]).are_codes:
+                table = table.set_column(table.column_names.index(label), label, texts[label])
         return table
 
     def _tables(self, kinds: dict[str, Any], columns: list[str] | None) -> Iterator[Any]:
@@ -106,20 +121,31 @@ class CsvFile(TextFile):
         return {"decimal_point": self.form.decimal, "strings_can_be_null": True}
 
     def _infer_kinds(self) -> dict[str, Any]:
-        """Kinds of columns by the first part, and by all parts where that has whole numbers or nothing."""
+        """Kinds of columns by the first part, and by all parts where that has whole numbers, codes or nothing."""
         pa = pyarrow()
         first = next(self._parts())
-        kinds = {field.name: field.type for field in self._decode_inferring(first).schema}
+        table = self._decode_inferring(first)
+        kinds = {field.name: field.type for field in table.schema}
+        if first.last:
+            return kinds
+        texts = [label for label, kind in kinds.items() if self.keep_text and kind == pa.string()]
+        codes = [label for label in texts if csv_codes.count_codes(table[label]).are_codes]
+        kinds |= dict.fromkeys(codes, pa.int64())  # as far as the first part can tell
         unsure = [label for label, kind in kinds.items() if kind in (pa.int64(), pa.null())]
+        counts = dict.fromkeys(unsure, csv_codes.CodeCount())
         row = 0
-        for table in self._tables(dict.fromkeys(unsure, pa.string()), unsure) if unsure and not first.last else ():
+        for table in self._tables(dict.fromkeys(unsure, pa.string()), unsure) if unsure else ():
             for label in unsure:
+                if self.keep_text:
+                    counts[label] += csv_codes.count_codes(table[label])
                 if kinds[label] == pa.null():
                     kinds[label] = self._kind_of_text(table.select([label]), row)
-                elif kinds[label] == pa.int64() and not _are_whole(table[label]):
+                elif label in codes and not _are_all(table[label], pa.float64()):
+                    kinds[label] = pa.string()
+                elif kinds[label] == pa.int64() and not _are_all(table[label], pa.int64()):
                     kinds[label] = pa.float64()
             row += len(table)
-        return kinds
+        return kinds | {label: pa.string() for label, count in counts.items() if count.are_codes}
 
     def _kind_of_text(self, column: Any, row: int) -> Any:
         """The kind of a column of text that was empty up to a row."""
@@ -129,21 +155,21 @@ class CsvFile(TextFile):
         parse, convert = csv.ParseOptions(newlines_in_values=True), csv.ConvertOptions(**self._conversion())
         text = pa.BufferReader(sink.getvalue())
         kind = csv.read_csv(text, parse_options=parse, convert_options=convert).schema.types[0]
-        if kind == pa.string():
+        if kind == pa.string() and not self.keep_text:
             csv_flaws.refuse_flawed_numbers(column, self.form, self.text.name, row)
         return kind
 
 
-def _are_whole(values: Any) -> bool:
-    """Whether each text is a whole number of 64 bits, or missing."""
+def _are_all(values: Any, kind: Any) -> bool:
+    """Whether each text reads as a value of a kind, such as a whole number of 64 bits, or is missing."""
     pa, compute = pyarrow(), pyarrow("compute")
     for change in (lambda text: text, compute.utf8_trim_whitespace):  # most have no spaces around them
         with suppress(pa.ArrowInvalid):
-            change(values).cast(pa.int64())
+            change(values).cast(kind)
             return True
     return False
 
 
 def open_csv(text: Text, head: bytes, options: Options) -> CsvFile:
     """A file written as the options and its first lines say."""
-    return CsvFile(text, csv_form(head, text.name, options), options.columns)
+    return CsvFile(text, csv_form(head, text.name, options), options.columns, options.keep_text)

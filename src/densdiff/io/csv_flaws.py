@@ -14,9 +14,9 @@ from densdiff.io.csv_form import CsvForm, is_number, number_pattern, records
 from densdiff.io.text import Part, line_at
 from densdiff.messages import argument, shown
 
-_NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
+NEARLY = 0.9  # a text column of which so large a part are numbers is taken for a column of numbers with a flaw
 _FIELD = 1 << 17  # bytes of a field at which Python's reader gives up
-_THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
+THOUSANDS = r"^\s*[+-]?\d{1,3}([.,]\d{3})+([.,]\d+)?\s*$"
 
 
 def refuse_open_quote(part: Part, form: CsvForm, name: str) -> None:
@@ -81,25 +81,27 @@ def refuse_flawed_numbers(table: Any, form: CsvForm, name: str, before: int = 0)
         n_values = len(values) - values.null_count
         if values.type != pa.string() or not n_values:
             continue
-        n_numbers = compute.sum(compute.match_substring_regex(values, f"{number_pattern('.,')}|{_THOUSANDS}")).as_py()
-        if n_numbers < _NEARLY * n_values:
+        n_numbers = compute.sum(compute.match_substring_regex(values, f"{number_pattern('.,')}|{THOUSANDS}")).as_py()
+        if n_numbers < NEARLY * n_values:
             continue
         row = compute.index(compute.match_substring_regex(values, number_pattern(form.decimal)), False).as_py()
         if row < 0:
             continue  # numbers that pyarrow does not take for numbers stay text
         value, row = values[row].as_py(), before + row
-        cure = _cure(value, form.decimal, f"{n_numbers} of {n_values} values are")
+        leave_out = f"correct it, leave it empty, or leave the column out with {argument('columns', ...)}"
+        cure = cure_of_marks(value, form.decimal) or f", but {n_numbers} of {n_values} values are; {leave_out}"
         text = f"column {shown(label)} of {name}: {shown(value)} at row {row} is not a number{cure}"
         raise InputError(text, file=name, column=label, row=row)
 
 
-def _cure(value: str, decimal: str, count: str) -> str:
+def cure_of_marks(value: str, decimal: str) -> str:
+    """What to do about a number with another decimal mark or with thousands separators, to follow it in a message."""
     other = "," if decimal == "." else "."
     if is_number(value, other):
         return f"; if {other!r} is the decimal mark, give {argument('decimal', other)}"
-    if re.match(_THOUSANDS, value):
+    if re.match(THOUSANDS, value):
         return "; remove the thousands separators"
-    return f", but {count}; correct it, leave it empty, or leave the column out with {argument('columns', ...)}"
+    return ""
 
 
 def refuse_other_kind(error: str, part: Part, form: CsvForm, name: str, before: int) -> None:

@@ -134,6 +134,7 @@ def open_file(
     sep: str | None = None,
     decimal: str | None = None,
     header: bool = True,
+    keep_text: bool = False,
 ) -> File:
     """Look at a file of rows, without reading more of it than its first lines or its footer.
 
@@ -152,6 +153,10 @@ def open_file(
     header : bool
         Whether a CSV file begins with the names of its columns; else they are x0, x1, and so on.
 
+    keep_text : bool
+        Whether a CSV file's codes with leading zeros, such as 01234, stay text rather than become numbers, and columns
+        that are nearly numbers stay text rather than are refused.
+
     Examples
     --------
     >>> import tempfile
@@ -162,7 +167,7 @@ def open_file(
     ...     file.rows, file.names, [len(block) for block in file]
     (400000, None, [262144, 137856])
     """
-    options = Options.checked(columns, sep, decimal, header)
+    options = Options.checked(columns, sep, decimal, header, keep_text)
     if not is_path(path):
         raise InputError(f"a path is needed; got an object of type {type(path).__name__}", argument="path")
     name = file_name(path)

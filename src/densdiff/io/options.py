@@ -32,9 +32,12 @@ class Options:
     sep: str | None
     decimal: str | None
     header: bool
+    keep_text: bool = False  # codes with leading zeros, and text that is nearly numbers, are the caller's to judge
 
     @classmethod
-    def checked(cls, columns: Sequence[str] | None, sep: str | None, decimal: str | None, header: bool) -> "Options":
+    def checked(
+        cls, columns: Sequence[str] | None, sep: str | None, decimal: str | None, header: bool, keep_text: bool = False
+    ) -> "Options":
         """Options as given, or an error that names the one that makes no sense."""
         chosen = None if columns is None else list(columns)
         if isinstance(columns, str) or not all(isinstance(name, str) for name in chosen or ()):
@@ -56,4 +59,4 @@ class Options:
             )
         if decimal not in (None, ".", ","):
             raise InputError(f"{argument('decimal')} must be '.' or ','; got {shown(decimal)}", argument="decimal")
-        return cls(chosen, sep, decimal, header)
+        return cls(chosen, sep, decimal, header, keep_text)

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 
 from densdiff.errors import DensDiffError, InputError
-from densdiff.messages import listed, one_line
+from densdiff.messages import listed, near_name, one_line
 
 
 def file_name(path: str | PathLike[str]) -> str:
@@ -42,7 +42,7 @@ def refuse_absent(columns: Sequence[str] | None, names: Sequence[str], file: str
     """An error if columns are asked for that a file does not have."""
     existing = set(names)
     if absent := [column for column in columns or () if column not in existing]:
-        text = f"{file} has no column {listed(absent)}; it has {listed(names)}"
+        text = f"{file} has no column {listed(absent)}{near_name(absent[0], names)}; it has {listed(names)}"
         raise InputError(text, file=file, argument="columns", column=absent[0])
 
 

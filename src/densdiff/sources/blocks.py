@@ -16,7 +16,7 @@ import numpy as np
 
 from densdiff.errors import InputError, plain
 from densdiff.io.files import File
-from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, length, rows_at
+from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, chained, length, rows_at
 from densdiff.threads import cores
 
 _PATIENCE = 1.0  # seconds before a pass says how far it is
@@ -31,6 +31,7 @@ class BlockSource:
     rows: int | None = None
     as_table: Callable[[Any], Any] = as_it_is
     change: Change | None = None
+    changed_columns: list[str] | None = None  # the ones that ``change`` needs, None for all
     fingerprints: list[int] = field(default_factory=list)  # of the ends of the blocks of the first pass
     rows_at_once = 0
 
@@ -91,16 +92,17 @@ class BlockSource:
         """This source: blocks are converted when they are read."""
         return self
 
-    def changed(self, change: Change) -> "BlockSource":
+    def changed(self, change: Change, columns: list[str] | None = None) -> "BlockSource":
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
-        return BlockSource(self.where, self.blocks, None, self.as_table, change)
+        needed = columns or self.changed_columns
+        return BlockSource(self.where, self.blocks, None, self.as_table, chained(self.change, change), needed)
 
     def _length(self, block: Any) -> int:
         return length(block, self.as_table)
 
     def _changed_blocks(self, change: Change) -> Iterator[Any]:
         start = 0
-        for block in self._raw_blocks(None):
+        for block in self._raw_blocks(self.changed_columns):
             yield change(block, start)
             start += self._length(block)
 

@@ -17,7 +17,7 @@ import numpy as np
 from densdiff import messages
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 from densdiff.io import parquet, wording
-from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Pass, Task, as_it_is, length, rows_at
+from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Pass, Task, as_it_is, chained, length, rows_at
 
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
@@ -80,6 +80,7 @@ class DaskSource:
     data: Any
     as_table: Callable[[Any], Any] = as_it_is
     change: Change | None = None
+    changed_columns: list[str] | None = None  # the ones that ``change`` needs, None for all
     rows_at_once = 0
 
     @classmethod
@@ -120,15 +121,18 @@ class DaskSource:
         """This source: blocks are converted when they are read."""
         return self
 
-    def changed(self, change: Change) -> "DaskSource":
+    def changed(self, change: Change, columns: list[str] | None = None) -> "DaskSource":
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
-        return DaskSource(self.where, self.data, self.as_table, change)
+        needed = columns or self.changed_columns
+        return DaskSource(self.where, self.data, self.as_table, chained(self.change, change), needed)
 
     def _blocks(self, columns: list[str] | None) -> list[Any]:
         if self.change is None:
             return self._delayed(columns)
         change, starts = _dask().delayed(self.change, pure=False), np.cumsum([0, *self._raw_lengths]).tolist()
-        return [change(block, start) for block, start in zip(self._delayed(None), starts[:-1], strict=True)]
+        return [
+            change(block, start) for block, start in zip(self._delayed(self.changed_columns), starts[:-1], strict=True)
+        ]
 
     def _delayed(self, columns: list[str] | None) -> list[Any]:
         """One delayed object for each block of rows."""

@@ -16,11 +16,11 @@ from densdiff.sources.source import ArraySource, Source
 _FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "column_names", "toarray")
 
 
-def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
+def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: bool = False) -> Source:
     """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table.
 
     ``as_table`` makes columns of a table or block, which messages call by ``where``. What can be read only once is
-    refused.
+    refused. ``keep_text`` is that of `open_file`.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any]) -> Source:
     >>> [type(source_of(sample, "X", as_table=lambda value, where: value)).__name__ for sample in samples]
     ['ArraySource', 'BlockSource']
     """
-    value = files.read(value) if files.is_path(value) else value
+    value = files.read(value, keep_text=keep_text) if files.is_path(value) else value
     convert = partial(as_table, where=where)
     if isinstance(value, files.File):
         return BlockSource(where, value, value.rows, convert)

@@ -45,8 +45,12 @@ class Source(Protocol):
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one."""
 
-    def changed(self, change: Change) -> Any:
-        """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
+    def changed(self, change: Change, columns: list[str] | None = None) -> Any:
+        """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows.
+
+        ``columns`` are the ones it needs, None for all. Of several changes only the last may drop rows or
+        rename columns.
+        """
 
     def converted(self) -> Any:
         """This source with all that is at hand as one table, converted once."""
@@ -94,13 +98,31 @@ class ArraySource:
         """The one block."""
         yield 0, self.block
 
-    def changed(self, change: Change) -> "ArraySource":
+    def changed(self, change: Change, columns: list[str] | None = None) -> "ArraySource":
         """A source of the block that ``change`` makes of this one."""
         return ArraySource(self.where, change(self.block, 0), self.as_table)
 
     def converted(self) -> "ArraySource":
         """The source of the block as a table."""
         return ArraySource(self.where, self.as_table(self.block))
+
+
+def chained(first: Change | None, second: Change) -> Change:
+    """A change of blocks after another, which drops no rows."""
+    if first is None:
+        return second
+    return _Chain(first, second)
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """Two changes one after the other; a function within a function could not be sent to the workers of Dask."""
+
+    first: Change
+    second: Change
+
+    def __call__(self, block: Any, start: int) -> Any:
+        return self.second(self.first(block, start), start)
 
 
 def length(block: Any, as_table: Callable[[Any], Any] = as_it_is) -> int:
