@@ -60,9 +60,7 @@ def test_a_level_is_named_where_a_number_moved_though_the_usual_measure_did_not(
     assert named in (1, 2)
     assert change.levels[order][1] is None
     number, category = ("first", "second") if swapped else ("second", "first")
-    assert change.measure == (
-        f"mean rank (from 0 to 1) of {{{number}}} where {{{category}}} = {{level_{category}}}"
-    )
+    assert change.measure == (f"mean rank (from 0 to 1) of {{{number}}} where {{{category}}} = {{level_{category}}}")
     for value, values in ((change.value_a, before), (change.value_b, after)):
         assert value == pytest.approx(stats.rankdata(values)[level == named].mean() / N, abs=0.02)
 

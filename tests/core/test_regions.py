@@ -329,6 +329,8 @@ def test_equal_tables_beside_a_column_that_tells_them_apart_report_at_most_alpha
     for seed in range(40):
         rows, in_b, n_levels = mixed(np.random.default_rng(seed), 120, 80)
         rows, n_levels = np.column_stack([rows, in_b]), np.append(n_levels, 0)
-        others += any({condition.column for condition in region.rule} != {5} for region in found_in(rows, in_b, n_levels))
+        others += any(
+            {condition.column for condition in region.rule} != {5} for region in found_in(rows, in_b, n_levels)
+        )
     # at a rate of 5 % more than 6 of 40 happen in 0.3 % of all draws of seeds
     assert others <= 6

@@ -22,9 +22,9 @@ def find_regions(
 ) -> tuple[list[RegionDifference], int]:
     """Rules that hold for more or fewer rows of B than of A, and how many more were found that tell nothing new.
 
-    Not told are rules that restate one of the ``columns`` that differs, those that only say that values are missing, and
-    those about the columns of a stronger rule in the same direction. They are tested and counted all the same, so that
-    p-values remain what they are.
+    Not told are rules that restate one of the ``columns`` that differs, those that only say that values are missing,
+    and those about the columns of a stronger rule in the same direction. They are tested and counted all the same, so
+    that p-values remain what they are.
     """
     pooled, in_b = _pooled_rows(rows)
     n_levels = level_numbers(rows)
@@ -40,10 +40,10 @@ def find_regions(
 
 
 def _is_about_same(region: Region, other: Region) -> bool:
-    """Whether all columns of one rule are among those of the other, and both gained or both lost rows."""
+    """Whether two rules share two columns, or all of one's, and both gained or both lost rows."""
     first, second = ({condition.column for condition in each.rule} for each in (region, other))
     is_same_way = (region.share_b > region.share_a) == (other.share_b > other.share_a)
-    return is_same_way and (first <= second or second <= first)
+    return is_same_way and len(first & second) >= min(2, len(first), len(second))
 
 
 def _in_words(region: Region, tables: MatchedTables) -> RegionDifference:

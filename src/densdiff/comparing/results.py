@@ -186,6 +186,12 @@ class Comparison(Receipt):
         del contents["total_variation"]["judged_x"], contents["total_variation"]["judged_y"]
         return contents | {"answer": self.answer}
 
+    def __repr__(self) -> str:
+        first, second = map(messages.quote_name, self.names)
+        found = "they differ" if self.differ else "no difference"
+        n_changed = sum(column.differs for column in self.columns)
+        return f"<Comparison of {first} and {second}: {found}; {n_changed} of {len(self.columns)} columns differ>"
+
     def __str__(self) -> str:
         changed = [column for column in self.columns if column.differs]
         lines = [self.answer]
@@ -223,6 +229,22 @@ class Comparison(Receipt):
         items = "".join(f"<li>{escape(text)}</li>" for text in findings[:_SHOWN])
         more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
         return f"<p><b>{escape(self.answer)}</b></p><table><tr>{header}</tr>{rows}</table>{more}<ul>{items}</ul>"
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame, one row each; needs pandas.
+
+        Its columns are name, kind, total_variation, lower (the lower end of its interval), normalized, pvalue,
+        pvalue_adjusted, differs and direction.
+        """
+        from densdiff.comparing.export import frame_of
+
+        return frame_of(self.columns)
+
+    def to_markdown(self) -> str:
+        """A summary in Markdown, at most 30 lines, for a pull request or a chat: the answer first."""
+        from densdiff.comparing.export import markdown_of
+
+        return markdown_of(self)
 
     def plot(self, ax: Any = None) -> Any:
         """The columns ranked by distance; needs matplotlib."""

@@ -1,4 +1,4 @@
-"""Which of the pairs of columns whose dependence changed a reader needs to see: one for each story, the largest first."""
+"""Which pairs of columns whose dependence changed a reader needs to see: one for each story, the largest first."""
 
 from collections.abc import Sequence
 

@@ -5,8 +5,8 @@ that a consequence of an earlier rule is not reported again. Its p-value is the 
 margins (Fisher's test; with strata a sum of independent hypergeometric counts).
 
 What is left out after the tests (rules for about the same rows, beyond the first few, or that `restating` takes out) is
-left out in view of the test half. That is harmless: each half's p-values are adjusted over all rules tested there, so the
-chance of any false rule among all of them is at most alpha, and a selection of them has no more.
+left out in view of the test half. That is harmless: each half's p-values are adjusted over all rules tested there, so
+that the chance of any false rule among all of them is at most alpha, and among a selection of them no more.
 """
 
 from collections.abc import Set
@@ -92,7 +92,9 @@ def _confirm(
     held = [holds(rule, rows) for rule in rules]
     for k, in_rule in enumerate(held):
         overall, deviations[k] = conditional_test(in_rule, in_b, np.zeros(len(rows), dtype=np.intp))
-        pvalues[k], within = conditional_test(in_rule, in_b, strata_of([r for r in rules[:k] if r not in apart], rows)[0])
+        pvalues[k], within = conditional_test(
+            in_rule, in_b, strata_of([r for r in rules[:k] if r not in apart], rows)[0]
+        )
         pvalues[k] = max(overall, pvalues[k]) if deviations[k] * within > 0 else 1.0
     adjusted = holm(pvalues)
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])

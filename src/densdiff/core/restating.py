@@ -1,4 +1,4 @@
-"""Whether a rule only restates that a column differs: then its rows are no more frequent within parts of that column."""
+"""Whether a rule only restates that a column differs: then its shares do not differ within parts of that column."""
 
 import numpy as np
 
@@ -10,7 +10,9 @@ _SHARED = 0.5  # of the rows of each sample that must be in parts which have row
 _RESTATED = 0.2  # share of a difference that may be left within the parts
 
 
-def restated_column(rule: Rule, columns: list[int], rows: FloatArray, in_b: BoolArray, n_levels: IntArray) -> int | None:
+def restated_column(
+    rule: Rule, columns: list[int], rows: FloatArray, in_b: BoolArray, n_levels: IntArray
+) -> int | None:
     """The first of the columns, which differ, that accounts for the difference of a rule; None if there is none.
 
     A rule of one condition restates its own column. Any other restates a column if its shares in A and B are nearly
