@@ -29,6 +29,7 @@ NAMES = (
     "changes",
     "monitor",
     "compare",
+    "drift",
     "fused",
     "scale",
     "load",

@@ -1,5 +1,6 @@
 """Failures of the command: one line each in its own words, and status codes."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -171,3 +172,73 @@ def test_output_that_is_closed_or_full_is_no_traceback(tables):
             done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED, check=False)
         assert done.returncode == 2
         assert done.stderr == "densdiff: cannot write to standard output: No space left on device\n"
+
+
+def failed(*arguments, given=None):
+    """The object on standard output and the line on standard error of a failure with --json."""
+    code, out, err = run(*arguments, "--json", given=given)
+    assert code == 2
+    lines = [line for line in err.splitlines() if not line.startswith("densdiff: note: ")]
+    (line,) = lines
+    content = json.loads(out)
+    assert line == f"densdiff: {content['error']['message']}"
+    assert (content["schema"], set(content)) == (1, {"schema", "command", "error"})
+    return content["command"], content["error"]
+
+
+def test_with_json_a_failure_is_an_object_that_says_what_it_is_about(tables, put):
+    command, error = failed("compare", "A.csv", "none.csv")
+    assert (command, error["file"], error["column"], error["row"]) == ("compare", "none.csv", None, None)
+    bad = {"a": ["1", "2", "inf", "4"], "b": ["1", "2", "3", "4"]}
+    command, error = failed("compare", "A.csv", put("bad.csv", bad))
+    assert (error["file"], error["column"], error["row"]) == ("bad.csv", "a", 2)
+    command, error = failed("balance", "A.csv", "B.csv")
+    assert command == "balance"
+    assert error["message"].endswith("(see densdiff balance --help)")
+    assert failed("compre")[0] is None
+
+
+def test_without_json_a_failure_leaves_standard_output_empty(tables):
+    assert run("compare", "A.csv", "none.csv")[1] == ""
+
+
+def test_with_json_an_interrupt_is_an_object_and_status_130(tables, monkeypatch):
+    monkeypatch.setattr(dd, "compare", broken(KeyboardInterrupt()))
+    code, out, err = run("compare", *tables, "--json")
+    assert (code, err) == (130, "")
+    about = {"message": "interrupted", "file": None, "column": None, "row": None}
+    assert json.loads(out) == {"schema": 1, "command": "compare", "error": about}
+
+
+def test_with_json_an_unexpected_error_and_its_traceback_keep_apart(tables, monkeypatch):
+    monkeypatch.setattr(dd, "compare", broken(RuntimeError("odd\x1b")))
+    code, out, err = run("compare", *tables, "--json", "--debug")
+    assert code == 2
+    assert json.loads(out)["error"]["message"] == r"unexpected RuntimeError: odd\x1b (--debug shows where)"
+    assert err.startswith("Traceback ")
+
+
+def test_a_failure_that_nobody_reads_is_still_status_2(tables):
+    command = [*COMMAND, "compare", "A.csv", "none.csv", "--json"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=BUFFERED)
+    assert done.returncode == 2
+    assert done.stderr.startswith("densdiff: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_summary_is_written_whole_or_not_at_all(tables, put):
+    code, out, _ = run("compare", *tables, *QUICK, "--markdown", "summary.md")
+    assert code == 0
+    assert out.endswith("summary: summary.md\n")
+    text = Path("summary.md").read_text("utf-8")
+    assert text.startswith("**")
+    assert len(text.splitlines()) <= 30
+    code, out, _ = run("compare", *tables, *QUICK, "--markdown", "summary.md", "--json")
+    assert (code, json.loads(out)["command"]) == (0, "compare")
+    assert refusal("compare", *tables, "--markdown", "A.csv").endswith("is an input; write to another file")
+    assert "does not exist" in refusal("compare", *tables, "--markdown", "none/summary.md")
+    same = refusal("compare", *tables, "--markdown", "x.md", "--report", "x.md")
+    assert same == "--report and --markdown are both 'x.md'; write to two files"
+    assert not Path("x.md").exists()
+    assert sorted(path.name for path in Path().iterdir()) == ["A.csv", "B.csv", "summary.md"]

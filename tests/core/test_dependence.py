@@ -147,12 +147,12 @@ def test_measures_and_holm_equal_their_plain_forms():
 def test_influence_equals_the_change_of_the_means_when_a_row_is_added():
     random = np.random.default_rng(2)
     joint = random.dirichlet(np.ones(20 * 16)).reshape(20, 16)
-    means, influence = dependence._mean_products(joint)
+    means, influence = dependence.mean_products(joint)
     centered = influence - joint.ravel() @ influence
     correlation = []
     for cell in range(0, 320, 7):
         step = 1e-6 * np.eye(320)[cell].reshape(joint.shape)
-        slope = (dependence._mean_products((joint + step) / (1 + 1e-6))[0] - means) / 1e-6
+        slope = (dependence.mean_products((joint + step) / (1 + 1e-6))[0] - means) / 1e-6
         correlation.append((slope, centered[cell]))
     slopes, expected = np.array(correlation).transpose(1, 0, 2)
     # the cells' own width, 1/20, is all that the formula for continuous ranks leaves out

@@ -299,3 +299,38 @@ def test_two_separate_masses_and_few_rows():
     assert {region.share_a, region.share_b} == {0.0, 1.0}
     assert found_in(rows[10:40], in_b[10:40], np.array([0])) == []  # fewer than 40 rows
     assert found_in(rows, np.arange(40) == 59, np.array([0])) == []  # one row of B
+
+
+def test_a_column_that_tells_the_samples_apart_hides_nothing_else():
+    """The month of two months; within it nothing differs, so that other findings would not be seen."""
+    random = np.random.default_rng(13)
+    rows = random.random((4000, 3))
+    in_b = np.arange(4000) >= 2000
+    rows[:, 0] = in_b
+    rows[2000:2300, 1:] = [0.7, 0.5] + random.random((300, 2)) * [0.3, 0.5]
+    said = [{condition.column for condition in region.rule} for region in found_in(rows, in_b, np.zeros(3, dtype=int))]
+    assert said[0] == {0}
+    assert {1, 2} in said
+
+
+def test_a_rule_and_its_opposite_are_one_finding(monkeypatch):
+    random = np.random.default_rng(14)
+    rows = random.random((2000, 2))
+    rows[1000:1300] = [0.5, 0.5] + random.random((300, 2)) * 0.5
+    rule = (Condition(0, low=0.5), Condition(1, low=0.5))
+    opposite = (Condition(0, high=0.55), Condition(1, high=1.1))
+    monkeypatch.setattr(regions, "search_rules", lambda *_: [rule, opposite])
+    assert [region.rule for region in found_in(rows, np.arange(2000) >= 1000, np.zeros(2, dtype=int))] == [rule]
+
+
+def test_equal_tables_beside_a_column_that_tells_them_apart_report_at_most_alpha():
+    """The rule of that column is true; others would be false, and are tested without its strata."""
+    others = 0
+    for seed in range(40):
+        rows, in_b, n_levels = mixed(np.random.default_rng(seed), 120, 80)
+        rows, n_levels = np.column_stack([rows, in_b]), np.append(n_levels, 0)
+        others += any(
+            {condition.column for condition in region.rule} != {5} for region in found_in(rows, in_b, n_levels)
+        )
+    # at a rate of 5 % more than 6 of 40 happen in 0.3 % of all draws of seeds
+    assert others <= 6

@@ -20,7 +20,7 @@ except ModuleNotFoundError:
 except KeyboardInterrupt:
     raise SystemExit(130) from None
 
-from densdiff.cli.failures import OneLineErrors, emit, remark
+from densdiff.cli.failures import SCHEMA, OneLineErrors, emit, remark
 from densdiff.cli.inputs import (
     cluster,
     file_label,
@@ -29,13 +29,13 @@ from densdiff.cli.inputs import (
     parse_layout,
     refuse_clock,
     refuse_file,
+    refuse_same,
     refuse_twice,
     refuse_unwritable,
     show_progress,
     split_column,
+    write_text,
 )
-
-SCHEMA = 1  # of what --json prints
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -61,8 +61,9 @@ Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark 
 NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without column names; they become x0, x1, ..")]
 Alpha = Annotated[float, typer.Option(help="Probability of a false finding.")]
 Seed = Annotated[int | None, typer.Option(help="Seed for a repeatable run; drawn and printed if not given.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, also of a failure.")]
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report as an HTML page.")]
+Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary of at most 30 lines as Markdown.")]
 Fail = Annotated[bool, typer.Option("--fail-on-difference", help="Exit with status 1 if something was found.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
 
@@ -104,6 +105,7 @@ def compare(
     no_header: NoHeader = False,
     as_json: AsJson = False,
     report: Report = None,
+    markdown: Markdown = None,
     fail_on_difference: Fail = False,
     debug: Debug = False,
 ) -> None:
@@ -120,7 +122,9 @@ def compare(
     from densdiff import compare as compared
 
     refuse_twice(a, b)
-    refuse_unwritable(report, a, b)
+    for target in (report, markdown):
+        refuse_unwritable(target, a, b)
+    refuse_same(report, markdown)
     chosen = parse_columns(columns, exclude, category, number)
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header))
     with cluster(scheduler):
@@ -141,7 +145,11 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
+    if markdown is not None:
+        write_text(markdown, result.to_markdown())
     _print_result(result, "compare", as_json, report, f"{file_label(a)} (A) and {file_label(b)} (B)")
+    if markdown is not None and not as_json:
+        emit(f"summary: {markdown}")
     _exit_if_found(fail_on_difference and result.differ)
 
 

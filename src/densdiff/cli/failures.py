@@ -5,14 +5,15 @@ The texts come from the library; here its arguments become the options of the co
 
 import errno
 import io
+import json
 import os
 import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -37,7 +38,18 @@ _OPTIONS = {  # what the library calls an argument, as the option that it is her
     "window": "--window {}",
     "working_memory": "SKLEARN_WORKING_MEMORY={} in the environment",
 }
+SCHEMA = 1  # of what --json prints
 _printed_notes: ContextVar[set[str]] = ContextVar("printed_notes")
+
+
+class _Request(NamedTuple):
+    """What a command line asks for, as far as a failure needs to know, even one of its arguments."""
+
+    command: str | None
+    as_json: bool
+
+
+_request: ContextVar[_Request] = ContextVar("request")
 
 
 class OneLineErrors(TyperGroup):
@@ -48,14 +60,21 @@ class OneLineErrors(TyperGroup):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a character fails no answer
         options["standalone_mode"] = False
+        given = options.get("args", args[0] if args else None)
+        words = [str(word) for word in (sys.argv[1:] if given is None else given)]
+        command = next((word for word in words if word in self.commands), None)
+        _request.set(_Request(command, "--json" in words))
         try:
             code = super().main(*args, **options)
         except typer.Abort:
+            _print_object("interrupted")
             code = 130
         except Exception as error:
             if not hasattr(error, "format_message"):
                 raise
-            remark(f"{error.format_message().rstrip('.')} (see {_help_command(error)})")
+            message = f"{error.format_message().rstrip('.')} (see {_help_command(error)})"
+            _print_object(message)
+            remark(message)
             code = 2
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -68,14 +87,33 @@ class OneLineErrors(TyperGroup):
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
+            _print_object("interrupted")
             raise typer.Exit(130) from None
         except Exception as error:
             if hasattr(error, "format_message"):  # of the arguments
                 raise
             if debug:
                 typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
-            remark(_error_line(error))
+            message = _error_line(error)
+            _print_object(message, error)
+            remark(message)
             raise typer.Exit(2) from None
+
+
+def _print_object(message: str, error: Exception | None = None) -> None:
+    """A failure as one JSON object on standard output, if JSON was asked for; what it is about, where that is known."""
+    request = _request.get(_Request(None, False))
+    if not request.as_json:
+        return
+    file = getattr(error, "file", None) or getattr(error, "filename", None)
+    about = {
+        "message": " ".join(harmless(message).split()),
+        "file": None if file is None else str(file),
+        "column": getattr(error, "column", None),
+        "row": getattr(error, "row", None),
+    }
+    with suppress(OSError):  # nobody reads it; standard error still has its line
+        emit(json.dumps({"schema": SCHEMA, "command": request.command, "error": about}))
 
 
 def was_printed(text: str) -> bool:

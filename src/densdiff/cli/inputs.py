@@ -212,6 +212,23 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
         raise _Enough
 
 
+def refuse_same(report: Path | None, markdown: Path | None) -> None:
+    """An error if the report and the summary would be one file."""
+    from densdiff import messages
+    from densdiff.errors import InputError
+
+    if report is not None and markdown is not None and report.resolve() == markdown.resolve():
+        raise InputError(f"--report and --markdown are both {messages.shown(str(report))}; write to two files")
+
+
+def write_text(target: Path, text: str) -> None:
+    """Write a file that is either whole or not there."""
+    from densdiff.io.write import atomic_write
+
+    with atomic_write(target) as aside:
+        aside.write_text(text, "utf-8")
+
+
 class _Enough(Exception):
     pass
 

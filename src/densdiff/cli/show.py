@@ -39,6 +39,7 @@ def comparison(result: Any) -> None:
         for region in result.regions
     ]
     _table(out, "Regions, shares of rows", ["rule", "A", "B", "points"], regions)
+    _print_unlisted(out, result, "regions")
     pairs = [
         [
             f"{messages.quote_name(pair.first)} and {messages.quote_name(pair.second)}",
@@ -49,6 +50,7 @@ def comparison(result: Any) -> None:
         for pair in result.pairs
     ]
     _table(out, "Pairs whose dependence differs", ["columns", "measure", "A", "B"], pairs)
+    _print_unlisted(out, result, "pairs")
     missing = [
         [messages.quote_name(column.name), *_shares(column), f"{column.pvalue_adjusted:.3g}"]
         for column in result.missing
@@ -57,6 +59,11 @@ def comparison(result: Any) -> None:
     left = [[messages.quote_name(name), why] for name, why in result.left_out]
     _table(out, "Left out", ["column", "why"], left)
     _print_notes(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
+
+
+def _print_unlisted(out: Console, result: Any, what: str) -> None:
+    if what in result.unlisted:
+        out.print(Text(result.unlisted[what], style="dim"))
 
 
 def changes(result: Any) -> None:

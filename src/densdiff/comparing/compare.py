@@ -8,23 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from densdiff import messages
 from densdiff.comparing.columns import CONFIDENCE, compare_columns
-from densdiff.comparing.pictures import map_of
-from densdiff.comparing.results import (
-    ColumnDifference,
-    Comparison,
-    MissingDifference,
-    PairDifference,
-    RegionDifference,
-)
-from densdiff.comparing.wording import condition_text, effect_word
+from densdiff.comparing.pairs import find_pairs
+from densdiff.comparing.regions import find_regions
+from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
+from densdiff.comparing.wording import effect_word
 from densdiff.core import resample, selection
-from densdiff.core.dependence import pair_changes
-from densdiff.core.regions import Condition, conditional_counts, find_regions
-from densdiff.core.scaling import BoolArray, FloatArray
+from densdiff.core.regions import conditional_counts
 from densdiff.core.separation import Separated
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
@@ -40,7 +32,6 @@ from densdiff.threads import on_one_thread
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _PAIRED = 100  # columns among which pairs are sought
-_MAPPED = 4  # pairs that are drawn
 
 
 @dataclass(frozen=True)
@@ -184,6 +175,8 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
     by_column = variation.of_columns()
     columns = [_with_variation(column, by_column) for column in columns]
+    pairs, more_pairs = find_pairs(rows, chosen, alpha, seed)
+    regions, more_regions = find_regions(tables, rows, columns, alpha, seed)
     return Comparison(
         differ=test.pvalue <= alpha and distance.normalized >= settings.min_effect,
         total_variation=variation.result,
@@ -192,8 +185,10 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         test=test,
         columns=columns,
         adjustment=adjustment,
-        pairs=_find_pairs(rows, chosen, settings),
-        regions=_find_regions(tables, rows, settings),
+        pairs=pairs,
+        more_pairs=more_pairs,
+        regions=regions,
+        more_regions=more_regions,
         missing=_missing_rates(tables, alpha),
         left_out=[(name, plain(reason)) for name, reason in tables.left_out],
         schema_changes=tables.schema_changes,
@@ -256,73 +251,6 @@ def _paired_columns(tables: MatchedTables, columns: list[ColumnDifference], note
     if len(chosen) < len(places):
         notes.append(f"pairs were searched for only among the {len(chosen)} columns that differ most on their own")
     return chosen
-
-
-def _find_pairs(rows: Pair, chosen: list[int], settings: _Settings) -> list[PairDifference]:
-    """Pairs among the chosen columns whose dependence differs; the first ones with a map."""
-    if len(chosen) < 2:
-        return []
-    pairs: list[PairDifference] = []
-    for change in pair_changes(rows.x[:][:, chosen], rows.y[:][:, chosen], _level_numbers(rows)[chosen]):
-        if change.pvalue_adjusted <= settings.alpha:
-            i, j = chosen[change.first], chosen[change.second]
-            pairs.append(
-                PairDifference(
-                    first=rows.names[i],
-                    second=rows.names[j],
-                    measure=change.measure,
-                    dependence_a=change.dependence_a,
-                    dependence_b=change.dependence_b,
-                    pvalue_adjusted=change.pvalue_adjusted,
-                    map=map_of(_two_columns(rows, i, j), settings.seed) if len(pairs) < _MAPPED else None,
-                )
-            )
-    return pairs
-
-
-def _level_numbers(rows: Pair) -> npt.NDArray[np.intp]:
-    """How many levels each column has, 0 for numbers, (d,)."""
-    levels = rows.levels or (None,) * len(rows.names)
-    return np.array([0 if names is None else len(names) for names in levels])
-
-
-def _two_columns(pair: Pair, i: int, j: int) -> Pair:
-    levels = (pair.levels[i], pair.levels[j]) if pair.levels else ()
-    x, y = pair.x.only([i, j]), pair.y.only([i, j])
-    two = Pair.of(x, y, (pair.names[i], pair.names[j]), levels if any(levels) else ())
-    return replace(two, varying=pair.varying[[i, j]], copies=pair.copies)
-
-
-def _find_regions(tables: MatchedTables, rows: Pair, settings: _Settings) -> list[RegionDifference]:
-    """Rules that hold for more or fewer rows of B than of A."""
-    pooled, in_b = _pooled_rows(rows)
-    random = np.random.default_rng([settings.seed, 22])
-    return [
-        RegionDifference(
-            rule=" and ".join(condition_text(condition, tables.names, tables.levels) for condition in region.rule),
-            conditions=tuple(_condition(condition, tables) for condition in region.rule),
-            share_a=region.share_a,
-            share_b=region.share_b,
-            interval=region.interval,
-            pvalue_adjusted=region.pvalue,
-            count_a=region.count_a,
-            count_b=region.count_b,
-        )
-        for region in find_regions(pooled, in_b, _level_numbers(rows), settings.alpha, random)
-    ]
-
-
-def _pooled_rows(rows: Pair) -> tuple[FloatArray, BoolArray]:
-    """The rows of A, then those of B, (N, d), and which are of B, (N,)."""
-    return np.concatenate([rows.x[:], rows.y[:]]), np.repeat([False, True], [len(rows.x), len(rows.y)])
-
-
-def _condition(condition: Condition, tables: MatchedTables) -> dict[str, Any]:
-    """One condition of a rule as plain values."""
-    levels = tables.levels[condition.column]
-    low, high = (None if np.isinf(end) else end for end in (condition.low, condition.high))
-    chosen = None if condition.levels is None or levels is None else [levels[k] for k in condition.levels]
-    return {"column": tables.names[condition.column], "low": low, "high": high, "levels": chosen}
 
 
 def _missing_rates(tables: MatchedTables, alpha: float) -> list[MissingDifference]:

@@ -14,7 +14,6 @@ from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
 
-_ALIKE = 0.1  # measures of dependence closer than this tell no difference by themselves
 _SHOWN = 10  # columns, pairs and regions in the text
 
 
@@ -63,21 +62,24 @@ class RegionDifference:
 
 @dataclass(frozen=True)
 class PairDifference:
-    """Two columns that depend on each other differently in the two tables, whatever each does by itself."""
+    """Two columns that depend on each other differently in the two tables, whatever each does by itself.
+
+    ``measure`` says what the two dependences are: a correlation of ranks, or another measure if that changed more.
+    ``change`` is how much the dependence changed, in units of a correlation.
+    """
 
     first: str
     second: str
     measure: str
     dependence_a: float
     dependence_b: float
+    change: float
     pvalue_adjusted: float
     map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     def __str__(self) -> str:
         names = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
-        alike = abs(self.dependence_a - self.dependence_b) < _ALIKE
-        another_way = ", but related in a different way" if alike else ""
-        return f"{names}: {self.measure} {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B{another_way}"
+        return f"{names}: {self.measure} is {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B"
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,15 @@ class Comparison(Receipt):
     adjustment : str
         How p-values account for the number of columns: "Westfall-Young" or "Holm".
     pairs : list of PairDifference
-        Pairs of columns whose dependence differs significantly.
+        Pairs of columns whose dependence differs significantly, the largest change first, at most ten. A pair that a
+        reader can infer from those before it is not listed.
+    more_pairs : int
+        How many more pairs differ significantly: they follow from the listed ones, or changed by less than 0.1.
     regions : list of RegionDifference
-        Where B has significantly more or fewer rows than A.
+        Where B has significantly more or fewer rows than A, at most ten; each finding once.
+    more_regions : int
+        How many more regions differ significantly: they restate a column that differs or a missing rate, or are about
+        the columns of a listed region.
     missing : list of MissingDifference
         Columns with missing values; different rates are a finding of their own.
     left_out : list of tuple
@@ -137,7 +145,9 @@ class Comparison(Receipt):
     columns: list[ColumnDifference]
     adjustment: str
     pairs: list[PairDifference]
+    more_pairs: int
     regions: list[RegionDifference]
+    more_regions: int
     missing: list[MissingDifference]
     left_out: list[tuple[str, str]]
     schema_changes: SchemaChanges
@@ -176,17 +186,36 @@ class Comparison(Receipt):
         del contents["total_variation"]["judged_x"], contents["total_variation"]["judged_y"]
         return contents | {"answer": self.answer}
 
+    def __repr__(self) -> str:
+        first, second = map(messages.quote_name, self.names)
+        found = "they differ" if self.differ else "no difference"
+        n_changed = sum(column.differs for column in self.columns)
+        return f"<Comparison of {first} and {second}: {found}; {n_changed} of {len(self.columns)} columns differ>"
+
     def __str__(self) -> str:
         changed = [column for column in self.columns if column.differs]
         lines = [self.answer]
         head = f"{len(changed)} of {len(self.columns)} differ ({self.adjustment}, alpha {self.alpha:g})"
         lines += _block("columns", [head, *map(_column_line, changed)])
-        lines += _block("pairs", list(map(str, self.pairs)))
-        lines += _block("regions", list(map(str, self.regions)))
+        for what, findings in (("pairs", self.pairs), ("regions", self.regions)):
+            more = [self.unlisted[what]] if what in self.unlisted else []
+            lines += _block(what, [*map(str, findings), *more])
         lines += _block("missing", [f"{rate}{'' if rate.differs else ', not significant'}" for rate in self.missing])
         lines += _block("left out", [f"{messages.quote_name(name)}: {reason}" for name, reason in self.left_out])
         lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
         return "\n".join(lines + self._receipt_lines())
+
+    @property
+    def unlisted(self) -> dict[str, str]:
+        """What is said of the pairs and of the regions that are not listed; regions alone restate what is above."""
+        texts = {}
+        if more := self.more_pairs:
+            differ = f"{more}{' more' * bool(self.pairs)} pair{'s' * (more > 1)} differ{'s' * (more == 1)}"
+            texts["pairs"] = f"{differ}, but {'as these let expect or ' * bool(self.pairs)}by less than 0.1"
+        if (more := self.more_regions) and self.regions:
+            restate = "restates a column or is" if more == 1 else "restate a column or are"
+            texts["regions"] = f"{more} more {restate} about the columns of these"
+        return texts
 
     def _repr_html_(self) -> str:
         titles = ("column", "distance", "p, adjusted", "what changed")
@@ -200,6 +229,22 @@ class Comparison(Receipt):
         items = "".join(f"<li>{escape(text)}</li>" for text in findings[:_SHOWN])
         more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
         return f"<p><b>{escape(self.answer)}</b></p><table><tr>{header}</tr>{rows}</table>{more}<ul>{items}</ul>"
+
+    def to_frame(self) -> Any:
+        """The columns as a pandas DataFrame, one row each; needs pandas.
+
+        Its columns are name, kind, total_variation, lower (the lower end of its interval), normalized, pvalue,
+        pvalue_adjusted, differs and direction.
+        """
+        from densdiff.comparing.export import frame_of
+
+        return frame_of(self.columns)
+
+    def to_markdown(self) -> str:
+        """A summary in Markdown, at most 30 lines, for a pull request or a chat: the answer first."""
+        from densdiff.comparing.export import markdown_of
+
+        return markdown_of(self)
 
     def plot(self, ax: Any = None) -> Any:
         """The columns ranked by distance; needs matplotlib."""

@@ -2,10 +2,12 @@
 
 Every column becomes a few cells, every pair and sample one small table of counts, and all that follows is computed
 from tables: numbers become `_BINS` bins of equal share of their own sample, categories their most frequent levels.
-`pair_changes` says what of the tables is compared.
+`pair_changes` says what of the tables is compared; in which words a change is told is found in `dependence_words`, and
+which pairs need not be told in `pair_choice`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -28,6 +30,15 @@ _ROUNDS, _SETTLED = 500, 1e-9  # of the iterative fit of two tables; settled is 
 
 
 @dataclass(frozen=True)
+class PairCells:
+    """Counts of two columns that take part in their comparison, and what the cells are."""
+
+    tables: tuple[FloatArray, FloatArray]  # of each sample, (K, L); cells of numbers in their order
+    levels: tuple[IntArray | None, IntArray | None]  # the level of each cell of a category; None for numbers
+    share: float  # of the rows that take part, in the sample where it is smaller
+
+
+@dataclass(frozen=True)
 class PairChange:
     """How the dependence of two columns differs.
 
@@ -42,6 +53,7 @@ class PairChange:
     dependence_a: float
     dependence_b: float
     measure: str
+    cells: PairCells = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class _Column:
     codes: tuple[CodeArray, CodeArray]
     cells: int
     binned: bool  # bins of ranks rather than levels
+    levels: IntArray  # (cells,) which level, or which part of the range of a number, a cell is
 
 
 def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairChange]:
@@ -80,13 +93,21 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
             measure, sizes = "correlation ratio of ranks", [float(max(r[i, j], r[j, i])) for r in ratios]
         else:
             measure, sizes = "Cramer's V", [_cramer(table) for table in tables]
-        pairs.append((_pvalue(tables, columns[i].binned, columns[j].binned), i, j, sizes, measure))
-    pairs.sort(key=lambda pair: (pair[0], -abs(pair[3][0] - pair[3][1])))
-    adjusted = holm(np.array([pair[0] for pair in pairs]))
-    return [
-        PairChange(i, j, p, float(p_adjusted), sizes[0], sizes[1], measure)
-        for (p, i, j, sizes, measure), p_adjusted in zip(pairs, adjusted, strict=True)
-    ]
+        cells = _pair_cells(tables, (columns[i], columns[j]), (bool(numbers[i]), bool(numbers[j])))
+        p = _pvalue(tables, columns[i].binned, columns[j].binned)
+        pairs.append(PairChange(i, j, p, 1.0, sizes[0], sizes[1], measure, cells))
+    pairs.sort(key=lambda pair: (pair.pvalue, -abs(pair.dependence_a - pair.dependence_b)))
+    adjusted = holm(np.array([pair.pvalue for pair in pairs]))
+    return [replace(pair, pvalue_adjusted=float(p)) for pair, p in zip(pairs, adjusted, strict=True)]
+
+
+def _pair_cells(tables: list[FloatArray], columns: tuple[_Column, _Column], numbers: tuple[bool, bool]) -> PairCells:
+    """The tables without the rows that are left out, cells of numbers in the order of their values."""
+    rows, cols = (np.argsort(column.levels, kind="stable") for column in columns)
+    levels = [None if is_number else np.sort(column.levels) for column, is_number in zip(columns, numbers, strict=True)]
+    first, second = (table[:-1, :-1][np.ix_(rows, cols)] for table in tables)
+    share = min(float(table[:-1, :-1].sum() / table.sum()) for table in tables)
+    return PairCells((first, second), (levels[0], levels[1]), share)
 
 
 def _standard_ranks(rows: FloatArray) -> FloatArray:
@@ -103,7 +124,7 @@ def _column(a: FloatArray, b: FloatArray, n_levels: int) -> _Column:
         cuts = _cuts(a, b)
         if cuts is None:
             codes = [((average_ranks(x) - 0.5) / len(x) * _BINS).astype(np.int16) for x in (a, b)]
-            return _Column((codes[0], codes[1]), _BINS, True)
+            return _Column((codes[0], codes[1]), _BINS, True, np.arange(_BINS))
         levels = [np.searchsorted(cuts, x) for x in (a, b)]
         n_levels = len(cuts) + 1
     else:
@@ -113,7 +134,7 @@ def _column(a: FloatArray, b: FloatArray, n_levels: int) -> _Column:
     frequent = order[counts.min(axis=0)[order] >= _LEAST_ROWS][:_LEVELS]
     cell = np.full(n_levels, len(frequent), dtype=np.int16)
     cell[frequent] = np.arange(len(frequent))
-    return _Column((cell[levels[0]], cell[levels[1]]), len(frequent), False)
+    return _Column((cell[levels[0]], cell[levels[1]]), len(frequent), False, frequent)
 
 
 def _cuts(a: FloatArray, b: FloatArray) -> FloatArray | None:
@@ -193,13 +214,13 @@ def _above(terms: FloatArray) -> FloatArray:
 
 def _equal_moments(tables: list[FloatArray]) -> float:
     """P-value of equal mean products of the rank scores of two numbers, tables being bins x bins."""
-    means = [_mean_products(table / table.sum())[0] for table in tables]
-    influence = _mean_products(np.sum(tables, axis=0) / np.sum(tables))[1]
+    means = [mean_products(table / table.sum())[0] for table in tables]
+    influence = mean_products(np.sum(tables, axis=0) / np.sum(tables))[1]
     scatter = np.sum([_scatter(influence, table.ravel()) for table in tables], axis=0, keepdims=True)
     return _wald(means[0] - means[1], scatter, np.array([[t.sum()] for t in tables]), np.ones((1, 4)))
 
 
-def _mean_products(joint: FloatArray) -> tuple[FloatArray, FloatArray]:
+def mean_products(joint: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Means of products of scores, (4,), and the influence on them of a row in each cell, (cells, 4).
 
     Ranks are estimated: a row also moves the ranks of the rows above it, which matters where there is dependence.
@@ -219,9 +240,8 @@ def _equal_scores(tables: list[FloatArray]) -> float:
     then not the same, but sorted by rank they make one table.
     """
     sizes = np.array([table.sum(axis=1) for table in tables])  # (2, K)
-    shares = (sizes / sizes.sum(axis=1, keepdims=True)).mean(axis=0)
-    laws = [table / size[:, None] for table, size in zip(tables, sizes, strict=True)]
-    means = [(law @ _scores(shares @ law)[0])[1:].ravel() for law in laws]  # the first level's follow from the others
+    shares, laws, level_means = level_scores(tables)
+    means = [scores[1:].ravel() for scores in level_means]  # the first level's follow from the others
     middles = np.array([_middles(shares @ law) for law in laws]).round(12)  # equal ones are one cell
     cells, index = np.unique(middles, return_inverse=True)
     split = np.zeros((2, len(shares), len(cells)))
@@ -238,6 +258,17 @@ def _equal_scores(tables: list[FloatArray]) -> float:
         flat = influence.reshape(len(cells), -1)
         scatter.append(_scatter(flat, split[0, level]) + _scatter(flat, split[1, level]))
     return _wald(means[0] - means[1], np.array(scatter), sizes, np.repeat(np.eye(len(shares))[:, 1:], 2, axis=1))
+
+
+def level_scores(tables: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray], list[FloatArray]]:
+    """From tables of levels x bins: shares of the levels common to both, laws within levels, and their mean scores.
+
+    The scores, (K, 2) for each sample, are those of ranks in the mixture in which the levels have the common shares.
+    """
+    sizes = [table.sum(axis=1) for table in tables]
+    shares = np.mean([size / size.sum() for size in sizes], axis=0)
+    laws = [table / size[:, None] for table, size in zip(tables, sizes, strict=True)]
+    return shares, laws, [law @ _scores(shares @ law)[0] for law in laws]
 
 
 def _scatter(values: FloatArray, counts: FloatArray) -> FloatArray:

@@ -3,8 +3,13 @@
 The k-th rule must differ twice in the test half: in all rows, and within the strata that the rules before it make, so
 that a consequence of an earlier rule is not reported again. Its p-value is the larger of the two, each exact given the
 margins (Fisher's test; with strata a sum of independent hypergeometric counts).
+
+What is left out after the tests (rules for about the same rows, beyond the first few, or that `restating` takes out) is
+left out in view of the test half. That is harmless: each half's p-values are adjusted over all rules tested there, so
+that the chance of any false rule among all of them is at most alpha, and among a selection of them no more.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from math import erfc, floor, sqrt
 
@@ -13,7 +18,7 @@ from scipy.special import gammaln, ndtri
 
 from densdiff.core.resample import holm
 from densdiff.core.rule_search import search_rules
-from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, holds, strata_of
+from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, holds, leaves_overlap, strata_of
 from densdiff.core.scaling import FloatArray
 
 __all__ = ["Condition", "Region", "Rule", "find_regions", "holds"]
@@ -44,43 +49,52 @@ class Region:
 
 
 def find_regions(
-    rows: FloatArray, in_b: BoolArray, n_levels: IntArray, alpha: float, random: np.random.Generator, most: int = 5
+    rows: FloatArray, in_b: BoolArray, n_levels: IntArray, alpha: float, random: np.random.Generator, most: int = 10
 ) -> list[Region]:
     """Regions whose adjusted p is at most alpha; the one with the largest difference in deviations first.
 
     Each half is searched and tested by the other at half of alpha. Of rules that say the same, or hold for about the
-    same rows, the strongest stays; one whose interval has 0 in it is none.
+    same rows or for about all others, the strongest stays; one whose interval has 0 in it is none.
     """
     orders = [random.permutation(np.flatnonzero(in_b == side)) for side in (False, True)]
     if len(rows) < _LEAST or min(map(len, orders)) < 2:
         return []
     halves = [[order[: len(order) // 2], order[len(order) // 2 :]] for order in orders]
     candidates: list[tuple[float, Region]] = []
+    apart: set[Rule] = set()  # rules that leave nothing to differ within their strata
     for searched, tested in ((0, 1), (1, 0)):
         search_half = np.concatenate([half[searched][: _SEARCHED // 2] for half in halves])
         test_half = np.concatenate([half[tested] for half in halves])
         if rules := search_rules(rows[search_half], in_b[search_half], n_levels, most):
-            candidates += _confirm(rules, rows[test_half], in_b[test_half], alpha / 2)
+            apart |= {rule for rule in rules if not leaves_overlap(rule, rows[search_half], in_b[search_half])}
+            candidates += _confirm(rules, rows[test_half], in_b[test_half], alpha / 2, apart)
     regions: list[Region] = []
     for _, region in sorted(candidates, key=lambda candidate: -candidate[0]):
-        earlier, _ = strata_of([other.rule for other in regions], rows)
+        earlier, _ = strata_of([other.rule for other in regions if other.rule not in apart], rows)
         held = holds(region.rule, rows)
         p, z = conditional_test(held, in_b, earlier)
         named = {other.rule[0].column for other in regions if len(other.rule) == 1}
         again = len(region.rule) == 1 and region.rule[0].column in named
-        again = again or any(_overlap(held, holds(other.rule, rows)) > _SAME for other in regions)
+        again = again or any(_is_same(held, holds(other.rule, rows)) for other in regions)
         if not again and p <= alpha and z * (region.share_b - region.share_a) > 0 and len(regions) < most:
             regions.append(replace(region, pvalue=min(1.0, 2.0 * region.pvalue)))
     return regions
 
 
-def _confirm(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float) -> list[tuple[float, Region]]:
-    """The rules that hold up in rows they were not found in, each with its difference in deviations."""
+def _confirm(
+    rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float, apart: Set[Rule] = frozenset()
+) -> list[tuple[float, Region]]:
+    """The rules that hold up in rows they were not found in, each with its difference in deviations.
+
+    Rules in ``apart``, which is known from other rows than these, make no strata.
+    """
     pvalues, deviations = np.empty(len(rules)), np.empty(len(rules))
     held = [holds(rule, rows) for rule in rules]
     for k, in_rule in enumerate(held):
         overall, deviations[k] = conditional_test(in_rule, in_b, np.zeros(len(rows), dtype=np.intp))
-        pvalues[k], within = conditional_test(in_rule, in_b, strata_of(rules[:k], rows)[0])
+        pvalues[k], within = conditional_test(
+            in_rule, in_b, strata_of([r for r in rules[:k] if r not in apart], rows)[0]
+        )
         pvalues[k] = max(overall, pvalues[k]) if deviations[k] * within > 0 else 1.0
     adjusted = holm(pvalues)
     sizes = np.array([np.sum(~in_b), np.sum(in_b)])
@@ -95,9 +109,9 @@ def _confirm(rules: list[Rule], rows: FloatArray, in_b: BoolArray, alpha: float)
     return regions
 
 
-def _overlap(one: BoolArray, other: BoolArray) -> float:
-    """Rows of both over rows of either."""
-    return float(np.sum(one & other)) / max(1, int(np.sum(one | other)))
+def _is_same(one: BoolArray, other: BoolArray) -> bool:
+    """Whether two rules hold for about the same rows, or one where the other does not: rows of both over of either."""
+    return any(np.sum(one & rows) > _SAME * np.sum(one | rows) for rows in (other, ~other))
 
 
 def conditional_test(held: BoolArray, in_b: BoolArray, stratum: IntArray) -> tuple[float, float]:

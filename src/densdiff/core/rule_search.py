@@ -12,7 +12,7 @@ from math import comb, inf, log
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, shortest_between, strata_of
+from densdiff.core.rules import BoolArray, Condition, IntArray, Rule, leaves_overlap, shortest_between, strata_of
 from densdiff.core.scaling import FloatArray
 
 _LONGEST = 3  # conditions of a rule
@@ -49,7 +49,8 @@ def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: in
     free = np.arange(rows.shape[1])  # a column that differs by itself is named once
     while len(rules) < most and len(free):
         table = _Table.of(rows[:, free], in_b, n_levels[free])
-        draft = _Search(table, *strata_of(rules, rows)).best()
+        told = [rule for rule in rules if leaves_overlap(rule, rows, in_b)]
+        draft = _Search(table, *strata_of(told, rows)).best()
         if draft is None:
             break
         rule = _rule_from_draft(draft, table, rows[:, free])

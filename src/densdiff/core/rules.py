@@ -13,6 +13,7 @@ from densdiff.core.scaling import FloatArray
 
 _FIRST_BINS, _BINS = 8, 4  # of a column that differs by itself, and of the next such columns
 _FEW_COLUMNS = 40  # beyond, a rule of one condition makes two strata
+_APART = 0.95  # difference of shares beyond which hardly a stratum of a column has rows of both samples
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 
@@ -61,6 +62,16 @@ def strata_of(rules: list[Rule], rows: FloatArray) -> tuple[IntArray, BoolArray]
     outside = np.zeros(int(strata.max(initial=0)) + 1, dtype=bool)
     outside[strata[~inside]] = True
     return strata, outside
+
+
+def leaves_overlap(rule: Rule, rows: FloatArray, in_b: BoolArray) -> bool:
+    """Whether rows that a rule of one condition treats alike are of both samples.
+
+    A column such as the month of two months tells the samples apart by itself. Within its strata nothing can differ,
+    and what else is to be found would be lost.
+    """
+    held = holds(rule, rows)
+    return len(rule) > 1 or abs(float(np.mean(held[in_b])) - float(np.mean(held[~in_b]))) < _APART
 
 
 def _column_parts(condition: Condition, rows: FloatArray, bins: int, otherwise: IntArray) -> IntArray:

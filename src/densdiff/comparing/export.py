@@ -1,0 +1,106 @@
+"""A comparison for other programs and for a message: a data frame of the columns, and a summary in Markdown."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from densdiff import messages
+from densdiff.comparing.results import ColumnDifference, Comparison
+from densdiff.errors import MissingExtraError
+
+# Lines of the summary: with the answer, three blank lines and the head of the table at most 30.
+_REASONS, _COLUMNS, _REGIONS, _PAIRS, _NOTES = 3, 10, 2, 2, 2
+_LONGEST = 160  # characters of a cell or a line of the list
+_SIGNS = re.compile(r"([\\`*\[\]|~$])|(?<!\w)_|_(?!\w)")
+
+
+def frame_of(columns: Iterable[ColumnDifference]) -> Any:
+    """The columns as a pandas DataFrame, one row each."""
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("to_frame() needs pandas: pip install pandas") from error
+    names = (
+        "name",
+        "kind",
+        "total_variation",
+        "lower",
+        "normalized",
+        "pvalue",
+        "pvalue_adjusted",
+        "differs",
+        "direction",
+    )
+    rows = [
+        (
+            column.name,
+            column.kind,
+            column.total_variation,
+            column.total_variation_interval[0],
+            column.normalized,
+            column.pvalue,
+            column.pvalue_adjusted,
+            column.differs,
+            column.direction,
+        )
+        for column in columns
+    ]
+    return pd.DataFrame(rows, columns=list(names))
+
+
+def markdown_of(result: Comparison) -> str:
+    """A summary of at most 30 lines: the answer, why, the columns that differ, and the rest as a list."""
+    reasons: list[str] = list(getattr(result, "reasons", ()))
+    lines = [f"**{escape_markdown(result.answer, 400)}**", ""]
+    if reasons:
+        lines += [*_items(reasons[:_REASONS]), ""]
+    changed = [column for column in result.columns if column.differs]
+    if changed:
+        lines += ["| column | total variation | p | what changed |", "|---|---|---|---|"]
+        lines += [_table_row(column, result.test.n_permutations) for column in changed[:_COLUMNS]] + [""]
+    return "\n".join(lines + list(_items(_findings(result, len(changed))))) + "\n"
+
+
+def _table_row(column: ColumnDifference, n_permutations: int) -> str:
+    is_least = column.pvalue_adjusted <= (1 + 1e-9) / (n_permutations + 1)
+    cells = (
+        messages.quote_name(column.name),
+        f"{column.total_variation:.3g} (at least {column.total_variation_interval[0]:.2g})",
+        f"{'<= ' * is_least}{column.pvalue_adjusted:.2g}",
+        column.direction,
+    )
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
+
+
+def _findings(result: Comparison, n_changed: int) -> list[str]:
+    """What the list below the table says, the most important first."""
+    n_columns = len(result.columns)
+    more = f", {n_changed - _COLUMNS} more than listed" if n_changed > _COLUMNS else ""
+    texts = [
+        f"{n_changed} of {n_columns} column{'s' * (n_columns != 1)} differ{more}; {result.n_x} and {result.n_y} rows"
+    ]
+    changes = result.schema_changes
+    schema = [
+        ("gone", list(changes.missing)),
+        ("added", list(changes.added)),
+        ("of another kind", [entry[0] for entry in changes.other_kind]),
+    ]
+    if parts := [f"{what}: {messages.listed(names)}" for what, names in schema if names]:
+        texts.append(f"columns {'; '.join(parts)}")
+    texts += [f"region: {region}" for region in result.regions[:_REGIONS]]
+    texts += [f"pair: {pair}" for pair in result.pairs[:_PAIRS]]
+    if rates := [str(rate) for rate in result.missing if rate.differs]:
+        texts.append(f"missing: {'; '.join(rates[:3])}{f'; and {len(rates) - 3} more' if len(rates) > 3 else ''}")
+    if result.left_out:
+        texts.append(f"left out: {messages.listed([name for name, _ in result.left_out])}")
+    return [*texts, *(f"note: {text}" for text in result.warnings[:_NOTES])]
+
+
+def _items(texts: Iterable[str]) -> Iterable[str]:
+    return (f"- {escape_markdown(text)}" for text in texts)
+
+
+def escape_markdown(text: str, most: int = _LONGEST) -> str:
+    """One line of text that Markdown, and HTML within it, shows as it is; underscores inside words need no escape."""
+    line = messages.one_line(text, most).replace("&", "&amp;").replace("<", "&lt;")
+    return _SIGNS.sub(lambda sign: f"\\{sign[0]}", line)

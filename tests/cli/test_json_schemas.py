@@ -1,0 +1,164 @@
+"""What --json prints has the published form, and no field of a result is missing from it."""
+
+import json
+from dataclasses import fields, replace
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+import densdiff as dd
+from densdiff.balance.class_balance import ClassBalanceResult
+from densdiff.comparing.results import (
+    ColumnDifference,
+    Comparison,
+    MissingDifference,
+    PairDifference,
+    RegionDifference,
+)
+from densdiff.data.match import SchemaChanges
+from densdiff.distance.total_variation import TotalVariationResult
+from densdiff.estimators.results import DistanceResult
+from densdiff.results import Receipt
+from densdiff.series.detect import ChangesResult
+from densdiff.testing.two_sample import TwoSampleResult
+from tests.command_line import run
+
+COMMANDS = ("compare", "changes", "balance", "failure")
+NOT_JSON = {"picture", "map", "profile", "judged_x", "judged_y", "series"}  # for pictures
+
+
+def schema_of(command):
+    return json.loads((files("densdiff") / "schemas" / f"{command}.json").read_text("utf-8"))
+
+
+def check(command, content):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install --group test")
+    schema = schema_of(command)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.Draft202012Validator(schema).validate(content)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """A comparison with a finding of every sort but a changed schema."""
+    tables = dd.datasets.mixed_tables(2000, correlation=0.5, random_state=0)
+    a, b = (dict(rows) for rows in (tables.a, tables.b))
+    for rows, share in ((a, 0.02), (b, 0.2)):
+        rows["visits"] = rows["visits"].astype(float)
+        rows["visits"][np.random.default_rng(0).random(2000) < share] = np.nan
+        rows["id"] = np.array([f"r{k}" for k in range(2000)], dtype=object)
+    b["new"] = b["spend"]
+    with pytest.warns(dd.DensDiffWarning):
+        return dd.compare(a, b, missing="level", n_permutations=99, random_state=0)
+
+
+def printed(command, result):
+    return json.loads(json.dumps({"schema": 1, "command": command} | result.to_dict()))
+
+
+def test_a_comparison_with_all_sorts_of_findings_has_the_published_form(found):
+    for part in (found.columns, found.pairs, found.regions, found.missing, found.left_out, found.schema_changes.added):
+        assert part
+    check("compare", printed("compare", found))
+    other = SchemaChanges(missing=("gone",), added=(), other_kind=(("zip", "number", "category"),))
+    check("compare", printed("compare", replace(found, schema_changes=other)))
+
+
+def test_a_field_that_is_not_published_is_refused(found):
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install --group test")
+    for place in (lambda content: content, lambda content: content["columns"][0], lambda content: content["distance"]):
+        content = printed("compare", found)
+        place(content)["novel"] = 1
+        with pytest.raises(jsonschema.ValidationError):
+            check("compare", content)
+
+
+def test_commands_print_what_is_published(tables, put):
+    code, out, _ = run("compare", *tables, "--permutations", "19", "--seed", "1", "--json")
+    assert code == 0
+    check("compare", json.loads(out))
+    random = np.random.default_rng(0)
+    series = {"stamp": [f"2026-01-01T00:{k // 60:02d}:{k % 60:02d}" for k in range(400)]}
+    series["x"] = np.concatenate([random.normal(size=200), random.normal(size=200) + 4])
+    for options in (["--columns", "x"], ["--time", "stamp"]):
+        code, out, _ = run("changes", put("s.csv", series), *options, "--seed", "1", "--json")
+        assert code == 0
+        check("changes", json.loads(out))
+        assert len(json.loads(out)["changes"]) == 1
+    labelled = {"x": series["x"], "y": np.repeat(["ill", "well"], 200)}
+    code, out, _ = run(
+        "balance", put("t.csv", labelled), put("n.csv", {"x": series["x"][100:]}), "--label", "y", "--json"
+    )
+    assert code == 0
+    check("balance", json.loads(out))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "A.csv", "none.csv", "--json"],
+        ["compare", "A.csv", "--json"],
+        ["changes", "A.csv", "--window", "1", "--json"],
+        ["balance", "A.csv", "B.csv", "--label", "y", "--json"],
+        ["compre", "--json"],
+        ["--json"],
+        ["monitor", "A.csv", "--json"],
+    ],
+)
+def test_failures_have_the_published_form(arguments, tables):
+    code, out, err = run(*arguments)
+    assert code == 2
+    content = json.loads(out)
+    check("failure", content)
+    assert content["command"] == (
+        arguments[0] if arguments[0] in ("compare", "changes", "balance", "monitor") else None
+    )
+    assert err.splitlines()[-1] == f"densdiff: {content['error']['message']}"
+
+
+def properties(schema, part):
+    """Names of the fields of an object of a schema, with those of every result."""
+    names = set(part["properties"])
+    for other in part.get("allOf", ()):
+        names |= properties(schema, schema["$defs"][other["$ref"].rpartition("/")[2]])
+    return names
+
+
+@pytest.mark.parametrize(
+    ("result", "command", "part"),
+    [
+        (Comparison, "compare", None),
+        (ColumnDifference, "compare", "column"),
+        (PairDifference, "compare", "pair"),
+        (RegionDifference, "compare", "region"),
+        (MissingDifference, "compare", "missing"),
+        (SchemaChanges, "compare", "schema_changes"),
+        (TotalVariationResult, "compare", "total_variation"),
+        (DistanceResult, "compare", "distance"),
+        (TwoSampleResult, "compare", "test"),
+        (ChangesResult, "changes", None),
+        (ClassBalanceResult, "balance", None),
+        *((Receipt, command, "receipt") for command in ("compare", "changes", "balance")),
+    ],
+)
+def test_every_field_of_a_result_is_published(result, command, part):
+    schema = schema_of(command)
+    published = properties(schema, schema if part is None else schema["$defs"][part])
+    own = {field.name for field in fields(result)} - NOT_JSON
+    assert own <= published, f"add to schemas/{command}.json: {sorted(own - published)}"
+    added = {"schema", "command", "answer", "reasons"} if part is None else set()
+    assert published - added <= own, f"no longer a field: {sorted(published - added - own)}"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_schemas_forbid_what_they_do_not_name(command):
+    def visit(part):
+        if isinstance(part, dict):
+            if "properties" in part and part != schema["$defs"].get("receipt", None):
+                assert part.get("additionalProperties", part.get("unevaluatedProperties")) is False
+            for entry in part.values():
+                visit(entry)
+
+    schema = {"$defs": {}} | schema_of(command)
+    visit(schema)
