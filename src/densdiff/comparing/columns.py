@@ -4,17 +4,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from densdiff.comparing.movement import describe_levels, describe_numbers, moved_levels, moved_numbers, spaced_values
 from densdiff.comparing.pictures import curve, shares
 from densdiff.comparing.results import ColumnDifference
-from densdiff.comparing.wording import describe_levels, describe_shift
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 from densdiff.results import Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
-from densdiff.sources.sample import all_at_once
-from densdiff.testing.columns import ColumnCells, choose_adjustment, column_pvalues, level_cells, number_cells
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import Sample, all_at_once
+from densdiff.testing.columns import (
+    HOLM,
+    ColumnCells,
+    choose_adjustment,
+    column_pvalues,
+    level_cells,
+    number_cells,
+    smallest_pvalue,
+)
 
 CONFIDENCE = 0.95  # level of intervals and bands
+UNCHANGED = "no significant change"
+PRESENT_ROWS = 20_000  # of a large file, of which words and directions are made where values are missing
 _PICTURED = 50  # columns that are drawn
 
 
@@ -25,55 +36,95 @@ class _ColumnParts:
     cells: ColumnCells | None
     distance: ColumnDistance
     direction: str
+    moved: float
     picture: Curve | Shares | None
 
 
-def compare_columns(
-    tables: MatchedTables, *, alpha: float, permutations: int, seed: int
-) -> tuple[list[ColumnDifference], str]:
-    """All columns, the most different first, and how their p-values are adjusted."""
-    d = len(tables.names)
+@dataclass(frozen=True)
+class ColumnSettings:
+    """How columns are tested: they take a ``share`` of alpha, the rest belongs to other tests; ``name``: that of B."""
+
+    alpha: float
+    share: float
+    permutations: int
+    seed: int
+    name: str
+
+
+def missing_mark(name: str) -> str:
+    """The column that says where a column of numbers was missing."""
+    return f"{name} is missing"
+
+
+def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[list[ColumnDifference], str]:
+    """All columns but the marks of missing values, the most different first, and how their p-values are adjusted."""
+    marks = {missing_mark(name) for name, *_ in tables.missing if name in tables.names}
+    places = [j for j, name in enumerate(tables.names) if name not in marks]
+    d, seed, permutations = len(places), settings.seed, settings.permutations
+    level = settings.share * settings.alpha
     adjustment = choose_adjustment(*tables.rows, permutations, all_at_once(tables.a, tables.b))
 
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
-        return _level_parts(pair, adjustment) if pair.levels else _number_parts(pair, adjustment, seed, d <= _PICTURED)
+        if pair.levels:
+            return _level_parts(pair, adjustment)
+        values = _present_values(tables, j)
+        return _number_parts(pair, values, settings, adjustment, d <= _PICTURED)
 
-    columns = tables.a.map(examine, range(d))  # of both tables; a table that is read in blocks shares its passes
+    columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
     cells = {j: column.cells for j, column in enumerate(columns) if column.cells is not None}
     pvalues, adjusted = np.ones(d), np.ones(d)
     if cells:
         pvalues[list(cells)], adjusted[list(cells)] = column_pvalues(
-            list(cells.values()), tables.rows, adjustment, permutations=permutations, alpha=alpha, seed=seed
+            list(cells.values()), tables.rows, adjustment, permutations=permutations, alpha=level, seed=seed
         )
+    smallest = smallest_pvalue(len(cells), adjustment, permutations, level) * (1.0 + 1e-9)
+    floors = pvalues if adjustment == HOLM else adjusted
+    adjusted = np.minimum(1.0, adjusted / settings.share)
     differences = [
         ColumnDifference(
-            name=name,
-            kind="number" if tables.levels[j] is None else "category",
+            name=tables.names[place],
+            kind="number" if tables.levels[place] is None else "category",
             normalized=columns[j].distance.normalized,
             interval=columns[j].distance.interval,
             pvalue=float(pvalues[j]),
             pvalue_adjusted=float(adjusted[j]),
-            differs=bool(adjusted[j] <= alpha),
-            direction=columns[j].direction if adjusted[j] <= alpha else "no significant change",
+            differs=bool(adjusted[j] <= settings.alpha),
+            direction=columns[j].direction if adjusted[j] <= settings.alpha else UNCHANGED,
+            moved=columns[j].moved,
+            is_smallest=bool(floors[j] <= smallest),
         )
-        for j, name in enumerate(tables.names)
+        for j, place in enumerate(places)
     ]
-    order = sorted(range(d), key=lambda j: _rank(differences[j]))
-    pictures = {j: columns[j].picture or _picture(tables.column(j), seed) for j in order[:_PICTURED]}
+    order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
+    pictures = {j: columns[j].picture or _picture(tables.column(places[j]), seed) for j in order[:_PICTURED]}
     return [replace(differences[j], picture=pictures.get(j)) for j in order], adjustment
 
 
-def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> _ColumnParts:
+def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
+    """A column of numbers in both tables without what stands for missing values."""
+    mark = missing_mark(tables.names[j])
+    if mark not in tables.names:
+        return tables.a.only([j]), tables.b.only([j])
+    both = [sample.only([j, tables.names.index(mark)]).spaced(PRESENT_ROWS) for sample in (tables.a, tables.b)]
+    present = [rows[rows[:, 1] == 0, :1] for rows in both]
+    values = [own if len(own) else rows[:, :1] for own, rows in zip(present, both, strict=True)]
+    return ArraySample(np.asfortranarray(values[0])), ArraySample(np.asfortranarray(values[1]))
+
+
+def _number_parts(
+    pair: Pair, values: tuple[Sample, Sample], settings: ColumnSettings, adjustment: str, is_pictured: bool
+) -> _ColumnParts:
     """A column of numbers; its picture is made here if it shows the very rows of the fit.
 
     Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
     """
-    column = NumberColumn(pair, seed)
+    column = NumberColumn(pair, settings.seed)
     cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
     picture = curve(column, CONFIDENCE) if is_drawn else None
-    return _ColumnParts(cells, distance, describe_shift(pair.x, pair.y), picture)
+    moved = moved_numbers(*map(spaced_values, values))
+    return _ColumnParts(cells, distance, describe_numbers(*values, settings.name), moved, picture)
 
 
 def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
@@ -81,14 +132,10 @@ def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     column = LevelColumn(pair)
     cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
     picture = None if column.is_constant else shares(column)
-    return _ColumnParts(cells, distance, describe_levels(column.levels, *column.counts), picture)
+    direction, moved = describe_levels(column.levels, *column.counts), moved_levels(*column.counts)
+    return _ColumnParts(cells, distance, direction, moved, picture)
 
 
 def _picture(pair: Pair, seed: int) -> Curve | None:
     """The picture of a column of numbers that was not drawn before; a constant has none."""
     return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), CONFIDENCE)
-
-
-def _rank(column: ColumnDifference) -> tuple[bool, float, float]:
-    """What columns are sorted by: those that differ first, then by distance, then by p-value."""
-    return not column.differs, -column.normalized, column.pvalue

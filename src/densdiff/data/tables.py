@@ -34,7 +34,7 @@ class MatchedTables:
     same: bool  # whether both are known to hold the same rows
     left_out: tuple[tuple[str, str], ...]  # name and why
     schema_changes: SchemaChanges
-    missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B
+    missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B; with columns that one lacks whole
     sizes: tuple[int, int]  # rows given
     notes: tuple[str, ...]
 
@@ -51,6 +51,11 @@ class MatchedTables:
     def some(self, rows_a: Any, rows_b: Any) -> "MatchedTables":
         """Both tables with some of their rows, by their numbers, in memory."""
         return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
+
+    def only(self, places: Sequence[int]) -> "MatchedTables":
+        """Both tables with some of their columns, by their places."""
+        names, levels = tuple(self.names[j] for j in places), tuple(self.levels[j] for j in places)
+        return replace(self, names=names, levels=levels, a=self.a.only(places), b=self.b.only(places))
 
     def column(self, j: int) -> Pair:
         """One column of both tables."""
@@ -76,6 +81,7 @@ def match_tables(
     matched = match_sources(sources, notes, prefetch, columns)
     for summary in matched.summaries:
         _refuse_few(summary.where, summary.rows)
+    emptied = _emptied_columns(matched)
     matched, left_out = _drop_empty_columns(matched)
     sizes = matched.sizes
     missing_counts = tuple(
@@ -101,7 +107,7 @@ def match_tables(
         same=matched.summaries_equal and same_rows(a, b),
         left_out=tuple(left_out),
         schema_changes=matched.schema_changes,
-        missing=missing_counts,
+        missing=missing_counts + emptied,
         sizes=sizes,
         notes=tuple(notes),
     )
@@ -111,6 +117,16 @@ def _refuse_few(where: str, rows: int | None) -> None:
     """An error if a table is known to have less than two rows."""
     if rows is not None and rows < 2:
         raise InputError(f"{where} has {rows} data row{'s' * (not rows)}; each table needs at least 2")
+
+
+def _emptied_columns(matched: MatchedSources) -> tuple[tuple[str, int, int], ...]:
+    """Names and missing values of the columns that have no value in one table but some in the other."""
+    summaries = (summary.columns for summary in matched.summaries)
+    return tuple(
+        (name, a.missing, b.missing)
+        for name, a, b in zip(matched.names, *summaries, strict=True)
+        if bool(a.kind) != bool(b.kind)
+    )
 
 
 def _drop_empty_columns(matched: MatchedSources) -> tuple[MatchedSources, list[tuple[str, str]]]:

@@ -45,14 +45,23 @@ def choose_adjustment(n: int, m: int, permutations: int, by_rows: bool = True) -
     return WESTFALL_YOUNG if by_rows and even and permutations * (n + m) <= _SHARED else HOLM
 
 
+def smallest_pvalue(d: int, adjustment: str, permutations: int, alpha: float) -> float:
+    """The smallest p-value that one of d columns can have."""
+    return 1.0 / (1 + (permutations if adjustment == WESTFALL_YOUNG else _most_relabellings(d, permutations, alpha)))
+
+
+def _most_relabellings(d: int, permutations: int, alpha: float) -> int:
+    """Relabellings of one of d columns for Holm's rule: with fewer no column could ever reach alpha."""
+    return max(permutations, min(int(np.ceil(4.0 * d / alpha)), _MOST))
+
+
 def column_pvalues(
     columns: list[ColumnCells], sizes: tuple[int, int], adjustment: str, *, permutations: int, alpha: float, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """p-values of all columns and adjusted ones, (d,) each; ``adjustment`` as by `choose_adjustment`."""
     random = np.random.default_rng([seed, 21])
     if adjustment == HOLM:
-        least = int(np.ceil(4.0 * len(columns) / alpha))  # else no column could ever reach alpha
-        count = max(permutations, min(least, _MOST))
+        count = _most_relabellings(len(columns), permutations, alpha)
         streams = random.spawn(len(columns))
 
         def task(column: ColumnCells, random: np.random.Generator) -> float:

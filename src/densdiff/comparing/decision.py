@@ -1,0 +1,79 @@
+"""Whether two tables differ, at one level in all, and why.
+
+The joint test takes half of alpha; the columns and their missing values share the other half.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from densdiff import messages
+from densdiff.comparing.effects import smallest_effect
+from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
+from densdiff.comparing.wording import percent, schema_texts
+from densdiff.core import resample
+from densdiff.core.regions import conditional_counts
+from densdiff.core.separation import newcombe_interval
+
+
+def missing_rates(
+    counts: Sequence[tuple[str, int, int]], sizes: tuple[int, int], n_columns: int, alpha: float
+) -> list[MissingDifference]:
+    """How often each column is missing, by exact tests that Holm's rule adjusts, as a part of all tests of columns."""
+    (n, m), pvalues = sizes, []
+    for _, missing_a, missing_b in counts:
+        total, of_b, missing = (np.array([count]) for count in (n + m, m, missing_a + missing_b))
+        pvalues.append(float(conditional_counts(total, of_b, missing, missing_b)[0]))
+    share = family_share(len(counts), n_columns)
+    adjusted = np.minimum(1.0, resample.holm(np.array(pvalues)) / share)
+    return [
+        MissingDifference(name, missing_a / n, missing_b / m, float(p), bool(p <= 0.5 * alpha))
+        for (name, missing_a, missing_b), p in zip(counts, adjusted, strict=True)
+    ]
+
+
+def family_share(tests: int, others: int) -> float:
+    """The part of their common level that some tests take beside others: by their number."""
+    return tests / (tests + others) if others else 1.0
+
+
+def with_missing_rate(
+    column: ColumnDifference, rate: MissingDifference, sizes: tuple[int, int], level: float
+) -> ColumnDifference:
+    """A column to which its missing values belong: it differs if they do, and no less than they do."""
+    if not rate.differs:
+        return column
+    high, low = max(rate.share_a, rate.share_b), min(rate.share_a, rate.share_b)
+    lower = max(0.0, newcombe_interval(high, low, *(sizes if rate.share_a > rate.share_b else sizes[::-1]), level)[0])
+    told = f"missing {percent(rate.share_a)} -> {percent(rate.share_b)}"
+    is_told = "missing " in column.direction  # as one of the levels that moved most
+    values = column.total_variation_interval[0]
+    return replace(
+        column,
+        differs=True,
+        direction=(column.direction if is_told else f"{column.direction}; {told}") if column.differs else told,
+        pvalue_adjusted=min(column.pvalue_adjusted, rate.pvalue_adjusted),
+        is_smallest=column.is_smallest and column.pvalue_adjusted <= rate.pvalue_adjusted,
+        total_variation=max(column.total_variation, high - low),
+        total_variation_interval=(max(values, lower), 1.0),
+        moved=max(column.moved, high - low),
+    )
+
+
+def find_reasons(result: Comparison) -> list[str]:
+    """Why two tables differ, one short sentence each; nothing if they do not."""
+    reasons = schema_texts(result.schema_changes, result.names)
+    variation, least = result.total_variation, result.min_effect
+    if result.test.pvalue <= 0.5 * result.alpha and variation.value >= smallest_effect(least):
+        reasons.append(f"all columns together differ: total variation {variation.value:.3g}, {result.p_text}")
+    for column in result.columns:
+        if column.differs and column.total_variation >= smallest_effect(least, column.name):
+            size = f"total variation {column.total_variation:.3g}, {column.p_text}"
+            reasons.append(f"column {messages.quote_name(column.name)} differs: {size}")
+    compared = {column.name for column in result.columns}
+    for rate in result.missing:
+        if rate.name not in compared and rate.differs and rate.size >= smallest_effect(least, rate.name):
+            name, shares = messages.quote_name(rate.name), rate.text(result.names)
+            reasons.append(f"column {name} has no values in one table; missing in {shares}")
+    return reasons
