@@ -25,6 +25,7 @@ from densdiff.cli.inputs import (
     cluster,
     file_label,
     name_inputs,
+    parse_effects,
     parse_layout,
     refuse_clock,
     refuse_file,
@@ -82,7 +83,10 @@ def compare(
     b: Annotated[Path, typer.Argument(metavar="B", help="The table to compare with it.")],
     columns: Columns = None,
     alpha: Alpha = 0.05,
-    min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
+    min_effect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SHARE", help="Smallest share of rows, 0 to 1, that counts; or COLUMN=SHARE, repeatedly."),
+    ] = None,
     missing: Annotated[
         str, typer.Option(help="Missing values: error, drop (their rows) or level (one of their own).")
     ] = "error",
@@ -105,7 +109,7 @@ def compare(
     Examples:
       densdiff compare january.csv february.csv
       densdiff compare A.parquet B.parquet --columns age,city --report page.html
-      densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
+      densdiff compare ref.csv today.csv --min-effect 0.05 --min-effect spend=0.02 --fail-on-difference
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
     from densdiff import compare as compared
@@ -123,7 +127,7 @@ def compare(
             result = compared(
                 *tables,
                 alpha=alpha,
-                min_effect=min_effect,
+                min_effect=parse_effects(min_effect or []),
                 missing=missing,
                 n_permutations=permutations,
                 random_state=seed,

@@ -4,7 +4,7 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.comparing.effects import smallest_effect
-from densdiff.comparing.wording import schema_texts, whole_percent
+from densdiff.comparing.wording import emptied_text, schema_texts, whole_percent
 
 SHOWN = 10  # columns, pairs and regions in the text
 _LONG = 40  # characters of a table's name in a sentence
@@ -21,22 +21,25 @@ def headline(result: Any) -> str:
     """The finding in one sentence: schema, how many rows would have to change, where most, how sure."""
     a, b = short_names(result.names)
     lower, p = result.total_variation.interval[0], result.p_text
-    schema = _listed(schema_texts(result.schema_changes, (a, b)))
+    compared = {column.name for column in result.columns}
+    emptied = [rate for rate in result.missing if rate.differs and rate.name not in compared]
+    schema = schema_texts(result.schema_changes, (a, b)) + [emptied_text(rate, (a, b)) for rate in emptied]
     fixed, moved = _split_columns(result)
     apart = [f"{messages.quote_name(column.name)} ({column.direction})" for column in fixed]
     is_found = result.test.pvalue <= 0.5 * result.alpha or bool(moved)
     if not is_found:
-        nothing = "no other difference was found" if schema or apart else "No difference was found"
-        text = f"{nothing} between {a} and {b}: {p}"
-        return "; ".join([part for part in (schema, _named_apart(apart, a, b), text) if part])
+        schema += [f"{a} and {b} differ in {_listed(apart)}"] if apart else []
+        text = f"no {'other ' if schema else ''}difference was found between {a} and {b} ({p})"
+        return _sentence(schema, text)
+    if moved and result.test.pvalue > 0.5 * result.alpha:
+        p = moved[0].p_text
     less = "" if _counts(result, moved) else f", less than the smallest effect that counts ({result.min_effect_text})"
     if lower > 0:
-        text = f"At least {whole_percent(lower)} of the rows would have to change for {b} to look like {a}{less}"
+        text = f"at least {whole_percent(lower)} of the rows would have to change for {b} to look like {a}{less}"
     else:
         text = f"{a} and {b} differ, but in too few rows to say in how many{less}"
     text += f", apart from {_listed(apart)}" if apart else ""
-    text += f"; {_where(result, moved)}{' ' if moved or result.pairs else ''}({p})"
-    return f"{schema}; {text[0].lower() if text.startswith('At') else text[0]}{text[1:]}" if schema else text
+    return _sentence(schema, f"{text}; {_where(result, moved)} ({p})")
 
 
 def _split_columns(result: Any) -> tuple[list[Any], list[Any]]:
@@ -54,8 +57,11 @@ def _counts(result: Any, moved: list[Any]) -> bool:
     )
 
 
-def _named_apart(apart: list[str], a: str, b: str) -> str:
-    return f"{a} and {b} differ in {_listed(apart)}" if apart else ""
+def _sentence(schema: list[str], text: str) -> str:
+    """What changed in the schema, if anything, then what else there is."""
+    whole = f"{_listed(schema)}; {text}" if schema else text
+    is_ours = whole.startswith(("at least ", "no ", "column "))  # else it begins with the name of a table
+    return whole[0].upper() + whole[1:] if is_ours else whole
 
 
 def _where(result: Any, moved: list[Any]) -> str:
@@ -65,7 +71,7 @@ def _where(result: Any, moved: list[Any]) -> str:
     if result.pairs:
         pair = result.pairs[0]
         return f"most in how {messages.quote_name(pair.first)} and {messages.quote_name(pair.second)} go together"
-    return "no single column differs "
+    return "no single column differs"
 
 
 def _listed(texts: list[str]) -> str:
@@ -77,7 +83,7 @@ def text_lines(result: Any) -> list[str]:
     """The answer, and below it each part of it."""
     a, b = names = short_names(result.names)
     changed = [column for column in result.columns if column.differs]
-    lines = [result.answer, f"  effect      {_size_text(result)}"]
+    lines = [result.answer, f"  effect      {size_text(result)}"]
     head = f"{len(changed)} of {len(result.columns)} differ ({result.adjustment}, p at most {0.5 * result.alpha:g})"
     lines += _block("columns", [*map(column_line, changed)], [head])
     lines += _block("pairs", [pair.text(names) for pair in result.pairs])
@@ -88,7 +94,8 @@ def text_lines(result: Any) -> list[str]:
     return lines
 
 
-def _size_text(result: Any) -> str:
+def size_text(result: Any) -> str:
+    """The size of the difference in a word, as total variation and as L2 distance."""
     low, high = result.distance.normalized_interval or (0.0, 1.0)
     variation = result.total_variation
     size = f"{result.effect}: total variation {variation.value:.3g}, at least {variation.interval[0]:.3g}"

@@ -42,7 +42,7 @@ class _ColumnParts:
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """How columns are tested: they take a ``share`` of alpha, the rest belongs to other tests; ``name``: that of B."""
+    """How columns are tested: they take a ``share`` of alpha, other tests the rest; ``name`` is that of B."""
 
     alpha: float
     share: float

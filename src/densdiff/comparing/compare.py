@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from densdiff import messages
 from densdiff.comparing.columns import CONFIDENCE, ColumnSettings, compare_columns, missing_mark
-from densdiff.comparing.decision import family_share, find_reasons, missing_rates, with_missing_rate
+from densdiff.comparing.decision import family_share, find_reasons, missing_rates, with_missing_rate, with_missing_rates
 from densdiff.comparing.effects import MinEffect, check_effects, refuse_unmatched
 from densdiff.comparing.pictures import map_of
 from densdiff.comparing.results import (
@@ -84,8 +84,8 @@ def compare(
     columns : sequence of str, optional
         Compare only these.
     alpha : float
-        Level of ``differ``: the joint test and the columns take half of it each. Pairs and regions, which explain and do
-        not decide, have this level too.
+        Level of ``differ``: the joint test and the columns take half of it each. Pairs and regions, which explain and
+        do not decide, have this level too.
     min_effect : float or mapping of str to float
         Smallest total variation that counts as a difference, since with many rows everything is significant: one for
         all, or by the names of columns or patterns, such as {"spend": 0.02, "*": 0.1}; "*" is for all together too.
@@ -178,7 +178,8 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     with messages.collect_warnings():  # what it has to say is in its own notes
         variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
     columns = _with_variations(columns, variation, missing, tables.sizes)
-    total = variation.with_columns([column.name for column in columns if column.differs])
+    changed = [own for column in columns if column.differs for own in (column.name, missing_mark(column.name))]
+    total = with_missing_rates(variation.with_columns(changed), missing, columns, tables.sizes)
     result = Comparison(
         differ=False,
         reasons=[],
@@ -228,10 +229,11 @@ def _test_columns(
     """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
     d = len(tables.names) - sum(missing_mark(name) in tables.names for name, *_ in tables.missing)
     share = family_share(d, len(tables.missing))
-    if share * settings.half < 1.0 / (settings.permutations + 1):
-        least = f"{settings.permutations} permutations cannot reach a p-value of {share * settings.half:.3g}"
-        messages.warn(f"{least}, of which half of alpha leaves so much; use more permutations", notes)
-    asked = ColumnSettings(settings.half, share, settings.permutations, settings.seed, name)
+    permutations = settings.permutations
+    if 1.0 / (permutations + 1) > settings.half:
+        text = f"{permutations} permutations cannot reach a p-value of {settings.half:g}, half of alpha"
+        messages.warn(f"{text}; use more permutations", notes)
+    asked = ColumnSettings(settings.half, share, int(np.ceil((permutations + 1) / share)) - 1, settings.seed, name)
     columns, adjustment = compare_columns(tables, asked)
     return columns, missing_rates(tables.missing, tables.sizes, d, settings.alpha), adjustment
 

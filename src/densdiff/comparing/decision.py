@@ -11,10 +11,11 @@ import numpy as np
 from densdiff import messages
 from densdiff.comparing.effects import smallest_effect
 from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
-from densdiff.comparing.wording import percent, schema_texts
+from densdiff.comparing.wording import emptied_text, percent, schema_texts
 from densdiff.core import resample
 from densdiff.core.regions import conditional_counts
 from densdiff.core.separation import newcombe_interval
+from densdiff.distance.total_variation import TotalVariationResult
 
 
 def missing_rates(
@@ -44,8 +45,7 @@ def with_missing_rate(
     """A column to which its missing values belong: it differs if they do, and no less than they do."""
     if not rate.differs:
         return column
-    high, low = max(rate.share_a, rate.share_b), min(rate.share_a, rate.share_b)
-    lower = max(0.0, newcombe_interval(high, low, *(sizes if rate.share_a > rate.share_b else sizes[::-1]), level)[0])
+    lower = max(0.0, _rate_interval(rate, sizes, level)[0])
     told = f"missing {percent(rate.share_a)} -> {percent(rate.share_b)}"
     is_told = "missing " in column.direction  # as one of the levels that moved most
     values = column.total_variation_interval[0]
@@ -55,10 +55,45 @@ def with_missing_rate(
         direction=(column.direction if is_told else f"{column.direction}; {told}") if column.differs else told,
         pvalue_adjusted=min(column.pvalue_adjusted, rate.pvalue_adjusted),
         is_smallest=column.is_smallest and column.pvalue_adjusted <= rate.pvalue_adjusted,
-        total_variation=max(column.total_variation, high - low),
+        total_variation=max(column.total_variation, rate.size),
         total_variation_interval=(max(values, lower), 1.0),
-        moved=max(column.moved, high - low),
+        moved=max(column.moved, rate.size),
     )
+
+
+def with_missing_rates(
+    total: TotalVariationResult,
+    missing: Sequence[MissingDifference],
+    columns: Sequence[ColumnDifference],
+    sizes: tuple[int, int],
+) -> TotalVariationResult:
+    """The total variation of all columns, which is no less than that of missing values of a column that is compared."""
+    compared = {column.name for column in columns}
+    rates = [rate for rate in missing if rate.differs and rate.name in compared]
+    if not rates:
+        return total
+    shared = 1.0 - (1.0 - total.level) / (len(missing) + len(columns))
+    lower = max(total.interval[0], *(_rate_interval(rate, sizes, shared)[0] for rate in rates))
+    most = max(rates, key=lambda rate: rate.size)
+    if most.size > total.value:
+        side = (1.0 - most.share_a, 1.0 - most.share_b) if most.share_a < most.share_b else (most.share_a, most.share_b)
+        total = replace(
+            total,
+            value=most.size,
+            raw=most.size,
+            separated_interval=_rate_interval(most, sizes, total.level),
+            share_x=side[0],
+            share_y=side[1],
+            witness=f"missing values of column {most.name!r}",
+        )
+    return replace(total, interval=(min(lower, total.value), 1.0))
+
+
+def _rate_interval(rate: MissingDifference, sizes: tuple[int, int], level: float) -> tuple[float, float]:
+    """Interval of the difference of two rates, the higher less the lower."""
+    if rate.share_a > rate.share_b:
+        return newcombe_interval(rate.share_a, rate.share_b, *sizes, level)
+    return newcombe_interval(rate.share_b, rate.share_a, *sizes[::-1], level)
 
 
 def find_reasons(result: Comparison) -> list[str]:
@@ -74,6 +109,5 @@ def find_reasons(result: Comparison) -> list[str]:
     compared = {column.name for column in result.columns}
     for rate in result.missing:
         if rate.name not in compared and rate.differs and rate.size >= smallest_effect(least, rate.name):
-            name, shares = messages.quote_name(rate.name), rate.text(result.names)
-            reasons.append(f"column {name} has no values in one table; missing in {shares}")
+            reasons.append(emptied_text(rate, result.names))
     return reasons

@@ -72,7 +72,7 @@ def _rises(a: FloatArray, b: FloatArray) -> tuple[float, float]:
 
 def _describe_factor(a: FloatArray, b: FloatArray, name: str) -> str:
     """Whether the whole column was multiplied: b is like a times a factor, and not like a plus a shift."""
-    signs = [np.sign(np.median(rows)) for rows in (a, b)]
+    signs = [float(np.sign(np.median(rows))) for rows in (a, b)]
     if signs[0] != signs[1] or not all(np.mean(np.sign(rows) == signs[0]) >= _ONE_SIGN for rows in (a, b)):
         return ""
     same_sign = [np.abs(rows[np.sign(rows) == signs[0]]) for rows in (a, b)]
@@ -114,7 +114,7 @@ def _describe_shift(a: Sample, b: Sample, rows: tuple[FloatArray, FloatArray], i
     if gap == 0 or (gap > 0) != is_higher:  # a few rows hide what most of them did
         return f"{side}: median {medians[0]:.4g} -> {medians[1]:.4g}" if medians[0] != medians[1] else ""
     text = f"{side}: mean {means[0]:.4g} -> {means[1]:.4g}"
-    within = float(np.hypot(*spreads) / np.sqrt(2.0))  # both tables alike, whatever their sizes
+    within = float(np.hypot(spreads[0], spreads[1]) / np.sqrt(2.0))  # both tables alike, whatever their sizes
     if min(spreads) <= 1e-12 * max(within, abs(gap)):
         return text
     text += f" (by {abs(gap):.3g}, {abs(gap) / within:.2g} deviations within the tables)"

@@ -4,6 +4,7 @@ What moved in a column is worded in `movement`, the answer as a whole in `answer
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -58,3 +59,8 @@ def schema_texts(changes: SchemaChanges, names: tuple[str, str]) -> list[str]:
         f"column {messages.quote_name(name)} holds {kind_a} in {names[0]} and {kind_b} in {names[1]}"
         for name, kind_a, kind_b in changes.other_kind
     ]
+
+
+def emptied_text(rate: Any, names: tuple[str, str]) -> str:
+    """A column that has no values in one of the tables, though it has some in the other."""
+    return f"column {messages.quote_name(rate.name)} has no values in {names[0 if rate.share_a == 1.0 else 1]}"
