@@ -157,10 +157,10 @@ def right_way(cell, run):
     same = [column for column in found.columns if not (cell.shift and column.name == "spend")]
     return [
         found.test.pvalue <= ALPHA,
-        any(column.differs for column in same),
+        any(column.pvalue_adjusted <= ALPHA for column in same),
         bool(found.pairs),
         bool(found.regions),
-        any(each.differs for each in found.missing),
+        any(each.pvalue_adjusted <= ALPHA for each in found.missing),
         any(column.pvalue <= ALPHA for column in same),
     ]
 

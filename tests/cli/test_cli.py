@@ -14,7 +14,7 @@ from densdiff import cli, messages
 from densdiff.errors import DensDiffWarning
 from tests.command_line import as_csv, on_terminal, refusal, run, shifted, silently
 
-QUICK = ("--permutations", "19", "--seed", "1")
+QUICK = ("--permutations", "39", "--seed", "1")
 
 
 def series():
@@ -26,7 +26,7 @@ def series():
 
 
 def test_compare_prints_what_the_python_call_says(tables):
-    found = dd.compare(shifted(0.0), shifted(2.0, n=30), n_permutations=19, random_state=1)
+    found = dd.compare(shifted(0.0), shifted(2.0, n=30), n_permutations=39, random_state=1)
     assert run("compare", *tables, *QUICK) == (0, f"{found}\n", "")
     assert "seed 1" in str(found)
     code, out, err = run("compare", *tables, *QUICK, "--json")
@@ -50,7 +50,7 @@ def test_compare_passes_every_option_on(put):
         alpha=0.2,
         min_effect=0.01,
         missing="drop",
-        n_permutations=19,
+        n_permutations=39,
         random_state=1,
     )
     assert code == 0
@@ -58,13 +58,13 @@ def test_compare_passes_every_option_on(put):
 
 
 def test_a_seed_is_drawn_and_printed_so_that_the_run_can_be_repeated(tables):
-    one = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
-    other = json.loads(run("compare", *tables, "--permutations", 19, "--json")[1])
+    one = json.loads(run("compare", *tables, "--permutations", 39, "--json")[1])
+    other = json.loads(run("compare", *tables, "--permutations", 39, "--json")[1])
     assert one["seed"] != other["seed"]
-    assert json.loads(run("compare", *tables, "--permutations", 19, "--seed", one["seed"], "--json")[1]) == one
-    text = run("compare", *tables, "--permutations", 19)[1]
+    assert json.loads(run("compare", *tables, "--permutations", 39, "--seed", one["seed"], "--json")[1]) == one
+    text = run("compare", *tables, "--permutations", 39)[1]
     seed = re.search(r"seed (\d+)$", text, re.MULTILINE)[1]
-    assert run("compare", *tables, "--permutations", 19, "--seed", seed)[1] == text
+    assert run("compare", *tables, "--permutations", 39, "--seed", seed)[1] == text
 
 
 def test_tables_of_all_kinds_and_standard_input_give_the_same(tables, tmp_path, put):

@@ -14,7 +14,7 @@ from densdiff.cli import failures, inputs
 from densdiff.errors import InputError
 from tests.command_line import BUFFERED, COMMAND, as_csv, refusal, run
 
-QUICK = ("--permutations", "19", "--seed", "1")
+QUICK = ("--permutations", "39", "--seed", "1")
 
 
 @pytest.mark.parametrize(

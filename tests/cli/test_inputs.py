@@ -16,7 +16,7 @@ import densdiff as dd
 from densdiff.io import files
 from tests.command_line import ESCAPES, as_csv, refusal, run, shifted
 
-QUICK = ("--permutations", "19", "--seed", "1")
+QUICK = ("--permutations", "39", "--seed", "1")
 
 
 @pytest.fixture

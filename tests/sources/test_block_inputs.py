@@ -268,7 +268,7 @@ def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
     table = {"a": rows[0][:, 0], "b": [None, *rows[0][1:, 1]]}
     for name in ("A", "B"):
         as_csv(tmp_path / f"{name}.csv", table)
-    paths, quick = (tmp_path / "A.csv", tmp_path / "B.csv"), ("--permutations", "19", "--seed", "0")
+    paths, quick = (tmp_path / "A.csv", tmp_path / "B.csv"), ("--permutations", "39", "--seed", "0")
     with sklearn.config_context(working_memory=0.001):
         with pytest.raises(dd.InputError, match="the limit is"):
             files.table(paths[0])

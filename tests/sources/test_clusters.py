@@ -221,9 +221,9 @@ def test_workers_out_of_memory_are_one_sentence_with_advice(cluster, samples, mo
 def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
     folder, a, b = stored
     address = cluster.scheduler.address
-    quick = ("--permutations", "19", "--seed", "0")
+    quick = ("--permutations", "39", "--seed", "0")
     code, out, err = run("compare", folder / "big_a", folder / "big_b", "--scheduler", address, *quick)
-    expected = dd.compare(a, b, n_permutations=19, random_state=0)
+    expected = dd.compare(a, b, n_permutations=39, random_state=0)
     assert (code, err) == (0, "")
     assert f"{expected.n_x} of A, {expected.n_y} of B" in out
     assert str(expected).splitlines()[0] == out.splitlines()[0]
