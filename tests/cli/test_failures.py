@@ -29,7 +29,7 @@ QUICK = ("--permutations", "39", "--seed", "1")
         ),
         (
             ["compare", "A.csv", "B.csv", "--min-effect", "2"],
-            "--min-effect must lie between 0 and 1, like the normalized distance; got 2.0",
+            "--min-effect must lie between 0 and 1, like the total variation; got 2.0",
         ),
         (
             ["compare", "A.csv", "B.csv", "--missing", "dorp"],

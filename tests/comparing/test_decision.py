@@ -118,7 +118,8 @@ def test_a_constant_that_names_the_table_hides_nothing():
     assert month.total_variation_interval[0] > 0.97
     assert not any("month" in region.rule for region in found.regions)
     alone = dd.compare({"month": a["month"]}, {"month": b["month"]}, **QUICK)
-    assert (alone.constants, alone.total_variation.value, alone.effect) == ([], 1.0, "very large")
+    assert (alone.constants, alone.effect) == ([], "very large")
+    assert alone.total_variation.value == pytest.approx(1.0)
     quiet = dd.compare(table(0) | {"m": ["a"] * 300}, table(1) | {"m": ["b"] * 300}, **QUICK)
     assert quiet.answer.startswith("A and B differ in m (a -> b in every row); no other difference was found between ")
     assert quiet.differ

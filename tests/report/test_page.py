@@ -104,7 +104,7 @@ def test_same_result_gives_the_same_bytes(result, tmp_path):
 def test_answer_comes_first(result, tmp_path):
     parsed = Elements(page_of(result, tmp_path))
     answers = [text for text in parsed.of("p") if text.strip()]
-    expected = {"Comparison": "A and B differ", "ChangesResult": "1 change in 240", "ClassBalanceResult": "Of 50 new"}
+    expected = {"Comparison": "At least ", "ChangesResult": "1 change in 240", "ClassBalanceResult": "Of 50 new"}
     assert answers[0].startswith(expected[type(result).__name__])
     assert parsed.of("h1") == parsed.of("title")[:1]
 

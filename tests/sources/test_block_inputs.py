@@ -274,7 +274,7 @@ def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
             files.table(paths[0])
         code, out, _ = run("compare", *paths, *quick, "--columns", "a")
         assert code == 0
-        assert "60 of A, 60 of B" in out
+        assert "60 of A.csv, 60 of B.csv" in out
         assert refusal("compare", *paths) == (
             "column 'b' of A.csv: 1 missing value, at row 0; use --missing drop or --missing level"
         )

@@ -103,7 +103,7 @@ def same_columns(found, expected):
 
 def test_lazily_read_parquet_with_categories_is_compared_as_frames(stored):
     folder, a, b = stored
-    asked = {"n_permutations": 19, "random_state": 0}
+    asked = {"n_permutations": 39, "random_state": 0}
     lazy = [df.read_parquet(folder / name) for name in ("big_a", "big_b")]
     same_columns(dd.compare(*lazy, **asked), dd.compare(a, b, **asked))
     holes = [each.copy() for each in (a, b)]

@@ -7,6 +7,7 @@ import numpy as np
 from densdiff.comparing.movement import describe_levels, describe_numbers, moved_levels, moved_numbers, spaced_values
 from densdiff.comparing.pictures import curve, shares
 from densdiff.comparing.results import ColumnDifference
+from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 from densdiff.results import Curve, Shares
@@ -21,6 +22,7 @@ from densdiff.testing.columns import (
     level_cells,
     number_cells,
     smallest_pvalue,
+    spike_cells,
 )
 
 CONFIDENCE = 0.95  # level of intervals and bands
@@ -33,7 +35,7 @@ _PICTURED = 50  # columns that are drawn
 class _ColumnParts:
     """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later."""
 
-    cells: ColumnCells | None
+    cells: list[ColumnCells]  # each is a test
     distance: ColumnDistance
     direction: str
     moved: float
@@ -60,9 +62,8 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     """All columns but the marks of missing values, the most different first, and how their p-values are adjusted."""
     marks = {missing_mark(name) for name, *_ in tables.missing if name in tables.names}
     places = [j for j, name in enumerate(tables.names) if name not in marks]
-    d, seed, permutations = len(places), settings.seed, settings.permutations
-    level = settings.share * settings.alpha
-    adjustment = choose_adjustment(*tables.rows, permutations, all_at_once(tables.a, tables.b))
+    d, seed = len(places), settings.seed
+    adjustment = choose_adjustment(*tables.rows, settings.permutations, all_at_once(tables.a, tables.b))
 
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
@@ -72,15 +73,7 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
         return _number_parts(pair, values, settings, adjustment, d <= _PICTURED)
 
     columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
-    cells = {j: column.cells for j, column in enumerate(columns) if column.cells is not None}
-    pvalues, adjusted = np.ones(d), np.ones(d)
-    if cells:
-        pvalues[list(cells)], adjusted[list(cells)] = column_pvalues(
-            list(cells.values()), tables.rows, adjustment, permutations=permutations, alpha=level, seed=seed
-        )
-    smallest = smallest_pvalue(len(cells), adjustment, permutations, level) * (1.0 + 1e-9)
-    floors = pvalues if adjustment == HOLM else adjusted
-    adjusted = np.minimum(1.0, adjusted / settings.share)
+    pvalues, adjusted, are_smallest = _combined_pvalues(columns, tables.rows, adjustment, settings)
     differences = [
         ColumnDifference(
             name=tables.names[place],
@@ -92,13 +85,37 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
             differs=bool(adjusted[j] <= settings.alpha),
             direction=columns[j].direction if adjusted[j] <= settings.alpha else UNCHANGED,
             moved=columns[j].moved,
-            is_smallest=bool(floors[j] <= smallest),
+            is_smallest=bool(are_smallest[j]),
         )
         for j, place in enumerate(places)
     ]
     order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
     pictures = {j: columns[j].picture or _picture(tables.column(places[j]), seed) for j in order[:_PICTURED]}
     return [replace(differences[j], picture=pictures.get(j)) for j in order], adjustment
+
+
+def _combined_pvalues(
+    columns: list[_ColumnParts], sizes: tuple[int, int], adjustment: str, settings: ColumnSettings
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """p-values of columns, adjusted ones, and whether none could be smaller, (d,) each: of the best test of each."""
+    cells = [cells for column in columns for cells in column.cells]
+    owners = np.repeat(np.arange(len(columns)), [len(column.cells) for column in columns])
+    pvalues, adjusted = np.ones(len(columns)), np.ones(len(columns))
+    are_smallest = np.zeros(len(columns), dtype=bool)
+    if not cells:
+        return pvalues, adjusted, are_smallest
+    level, permutations = settings.share * settings.alpha, settings.permutations
+    every, every_adjusted = column_pvalues(
+        cells, sizes, adjustment, permutations=permutations, alpha=level, seed=settings.seed
+    )
+    smallest = smallest_pvalue(len(cells), adjustment, permutations, level) * (1.0 + 1e-9)
+    for j in np.unique(owners):
+        own = owners == j
+        pvalues[j] = min(1.0, own.sum() * every[own].min())
+        adjusted[j] = min(1.0, every_adjusted[own].min() / settings.share)
+        floors = every[own] if adjustment == HOLM else every_adjusted[own]
+        are_smallest[j] = floors.min() <= smallest
+    return pvalues, adjusted, are_smallest
 
 
 def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
@@ -120,7 +137,10 @@ def _number_parts(
     Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
     """
     column = NumberColumn(pair, settings.seed)
-    cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
+    cells = [
+        cells for cells in (number_cells(column, adjustment), spike_cells(column, adjustment)) if cells is not None
+    ]
+    distance = column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
     picture = curve(column, CONFIDENCE) if is_drawn else None
     moved = moved_numbers(*map(spaced_values, values))
@@ -133,7 +153,7 @@ def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
     picture = None if column.is_constant else shares(column)
     direction, moved = describe_levels(column.levels, *column.counts), moved_levels(*column.counts)
-    return _ColumnParts(cells, distance, direction, moved, picture)
+    return _ColumnParts([] if cells is None else [cells], distance, direction, moved, picture)
 
 
 def _picture(pair: Pair, seed: int) -> Curve | None:

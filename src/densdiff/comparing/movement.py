@@ -28,6 +28,8 @@ _ONE_SIGN = 0.99  # of the values: such numbers can be said to grow by a factor
 _HEAVY = 1.5  # standard deviations in an interquartile range; normal numbers have 0.74
 _TAIL = 0.01  # at each end: few rows, though they may drive the mean
 _CRITICAL = 1.36  # of Kolmogorov's statistic, at 5 %
+_CLEAR = 4.0  # standard errors that the share of one value changed by
+_MANY = 100  # rows of each table, of which few can be told from the others
 
 
 def spaced_values(sample: Sample) -> FloatArray:
@@ -70,9 +72,15 @@ def _rises(a: FloatArray, b: FloatArray) -> tuple[float, float]:
     return max(float(rise.max()), 0.0), max(float(-rise.min()), 0.0)
 
 
+def _median(values: FloatArray) -> float:
+    """The middle value, or the lower of two: a mean of them could overflow; sorted."""
+    return float(values[(len(values) - 1) // 2])
+
+
 def _describe_factor(a: FloatArray, b: FloatArray, name: str) -> str:
     """Whether the whole column was multiplied: b is like a times a factor, and not like a plus a shift."""
-    signs = [float(np.sign(np.median(rows))) for rows in (a, b)]
+    medians = [_median(rows) for rows in (a, b)]
+    signs = [float(np.sign(median)) for median in medians]
     if signs[0] != signs[1] or not all(np.mean(np.sign(rows) == signs[0]) >= _ONE_SIGN for rows in (a, b)):
         return ""
     same_sign = [np.abs(rows[np.sign(rows) == signs[0]]) for rows in (a, b)]
@@ -83,11 +91,11 @@ def _describe_factor(a: FloatArray, b: FloatArray, name: str) -> str:
     if np.abs(a[[0, -1]]).max() > np.finfo(float).max / max(factor, 1.0):
         return ""
     with np.errstate(over="ignore"):
-        shifted = a + (np.median(b) - np.median(a))
+        shifted = a + (medians[1] - medians[0])
     if max(_rises(a * factor, b)) > noise or max(_rises(shifted, b)) <= noise:
         return ""
     times = f"{factor:.3g} times as large" if factor > 1 else f"divided by {1 / factor:.3g}"
-    return f"{times} in {name}: median {np.median(a):.4g} -> {np.median(b):.4g}"
+    return f"{times} in {name}: median {medians[0]:.4g} -> {medians[1]:.4g}"
 
 
 def _describe_spike(a: FloatArray, b: FloatArray, difference: float) -> str:
@@ -99,9 +107,12 @@ def _describe_spike(a: FloatArray, b: FloatArray, difference: float) -> str:
     k = int(np.argmax(np.abs(shares[1] - shares[0])))
     share_a, share_b = float(shares[0][k]), float(shares[1][k])
     rest = [rows[rows != values[k]] for rows in (a, b)]
-    if abs(share_b - share_a) < _LEFT * difference or not all(map(len, rest)):
+    size, pooled = 1 / len(a) + 1 / len(b), (share_a * len(a) + share_b * len(b)) / (len(a) + len(b))
+    is_clear = abs(share_b - share_a) > _CLEAR * np.sqrt(pooled * (1.0 - pooled) * size)
+    if not all(map(len, rest)) or not (is_clear or abs(share_b - share_a) >= _LEFT * difference):
         return ""
-    if (1.0 - 0.5 * (share_a + share_b)) * max(_rises(*rest)) > _LEFT * difference:
+    left = (1.0 - 0.5 * (share_a + share_b)) * max(_rises(rest[0], rest[1]))
+    if left > max(_LEFT * difference, is_clear * _CRITICAL * np.sqrt(size)):
         return ""
     return f"{values[k]:.10g}: {percent(share_a)} -> {percent(share_b)} of the rows"
 
@@ -109,7 +120,7 @@ def _describe_spike(a: FloatArray, b: FloatArray, difference: float) -> str:
 def _describe_shift(a: Sample, b: Sample, rows: tuple[FloatArray, FloatArray], is_higher: bool, name: str) -> str:
     """The level, in units and in deviations within the tables; medians too where tails are heavy."""
     means, spreads, gap = _moments(a, b)
-    medians = [float(np.median(part)) for part in rows]
+    medians = [_median(part) for part in rows]
     side = f"{'higher' if is_higher else 'lower'} in {name}"
     if gap == 0 or (gap > 0) != is_higher:  # a few rows hide what most of them did
         return f"{side}: median {medians[0]:.4g} -> {medians[1]:.4g}" if medians[0] != medians[1] else ""
@@ -118,12 +129,13 @@ def _describe_shift(a: Sample, b: Sample, rows: tuple[FloatArray, FloatArray], i
     if min(spreads) <= 1e-12 * max(within, abs(gap)):
         return text
     text += f" (by {abs(gap):.3g}, {abs(gap) / within:.2g} deviations within the tables)"
-    low, middle_low, middle_high, high = np.quantile(np.concatenate(rows), [_TAIL, 0.25, 0.75, 1.0 - _TAIL])
+    ends = [_TAIL, 0.25, 0.75, 1.0 - _TAIL]
+    low, middle_low, middle_high, high = np.quantile(np.concatenate(rows), ends, method="inverted_cdf")
     if within > _HEAVY * (middle_high - middle_low) > 0 and medians[0] != medians[1]:
         text += f", median {medians[0]:.4g} -> {medians[1]:.4g}"
     with np.errstate(over="ignore", invalid="ignore"):
         usual = [float(np.mean(part[(part >= low) & (part <= high)])) for part in rows]
-    if abs(usual[1] - usual[0]) < _LEFT * abs(gap):
+    if min(map(len, rows)) >= _MANY and abs(usual[1] - usual[0]) < _LEFT * abs(gap):
         text += ", driven by few rows"
     if not 1 / _WIDER < spreads[1] / spreads[0] < _WIDER:
         text += f", and {_spread_text(spreads)}"
