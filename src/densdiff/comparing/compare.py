@@ -245,7 +245,7 @@ def _with_variations(
     sizes: tuple[int, int],
 ) -> list[ColumnDifference]:
     """The columns with their total variation and missing values, those that differ first, by how much is told."""
-    own, rates = variation.of_columns(), {rate.name: rate for rate in missing}
+    own, rates = variation.of_columns(variation.shared_level), {rate.name: rate for rate in missing}
     found = []
     for column in columns:
         if column.name in own:

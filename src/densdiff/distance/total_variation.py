@@ -160,6 +160,11 @@ class PairVariation:
         level = self.result.level if level is None else level
         return {name: self._separated(values, level) for name, values in self.judged_columns.items()}
 
+    @property
+    def shared_level(self) -> float:
+        """The level at which the intervals of all columns hold together with that of the result."""
+        return 1.0 - (1.0 - self.result.level) / len(self.table.names)
+
     def with_columns(self, significant: Sequence[str]) -> TotalVariationResult:
         """The result for all columns, which is no less than that of a column that differs.
 
@@ -170,8 +175,7 @@ class PairVariation:
         names = [name for name in significant if name in columns]
         if not names:
             return result
-        shared = 1.0 - (1.0 - result.level) / len(columns)
-        limits = self.of_columns(shared)
+        limits = self.of_columns(self.shared_level)
         lower = max(result.interval[0], *(limits[name].interval[0] for name in names))
         best = max(names, key=lambda name: columns[name].value)
         if columns[best].value > result.value:
