@@ -57,7 +57,7 @@ def fill(place):
 ROWS = as_csv({name: np.concatenate([shifted(0.0, 30, 3)[name], shifted(5.0, 30, 4)[name]]) for name in "ab"})
 MONITOR = ("monitor", "R.csv", "--window", "10", "--run-length", "100", *QUICK, "--state", "out")
 WRITING = {
-    "compare": ("compare", "A.csv", "B.csv", *QUICK, "--permutations", "19", "--report", "out"),
+    "compare": ("compare", "A.csv", "B.csv", *QUICK, "--permutations", "39", "--report", "out"),
     "changes": ("changes", "S.csv", *QUICK, "--report", "out"),
     "balance": ("balance", "T.csv", "B.csv", "--label", "class", *QUICK, "--report", "out"),
     "monitor": MONITOR,

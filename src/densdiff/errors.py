@@ -43,6 +43,11 @@ def plain(marked: str) -> str:
     return rendered(marked, lambda place: place.text)
 
 
+def named(marked: str) -> str:
+    """A text as Python reads it, but for inputs, which are called as their reader calls them."""
+    return rendered(marked, lambda place: place.value if place.value and place.text == place.argument else place.text)
+
+
 class DensDiffError(Exception):
     """Base class of every error raised on purpose by densdiff.
 

@@ -18,6 +18,7 @@ import numpy as np
 from densdiff.errors import DensDiffWarning, mark, plain
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_TINY = 1e-4  # p-values below it are all alike
 _SHOWN = 5  # names or notes of one sort listed before "and .. more"
 _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 _display_names: ContextVar[Mapping[str, str] | None] = ContextVar("display_names", default=None)
@@ -111,6 +112,13 @@ def quote_name(name: str) -> str:
     """A name within a sentence, in quotes only where something in it could mislead."""
     text = shown(name)
     return name if name and text[1:-1] == name == name.strip() else text
+
+
+def p_text(pvalue: float, is_smallest: bool = False) -> str:
+    """A p-value in a sentence; one that no relabelling could make smaller is an upper limit."""
+    if pvalue < _TINY:
+        return f"p < {_TINY:g}"
+    return f"p {'<=' if is_smallest else '='} {pvalue:.3g}"
 
 
 def missing_text(count: int, row: int) -> str:

@@ -15,9 +15,9 @@ from densdiff.errors import plain
 
 FloatArray = npt.NDArray[np.float64]
 VERSION = version("densdiff")
-# Two normal populations d deviations apart have the normalized distance 1 - exp(-d^2 / 4); the limits are those of
-# Cohen's d of 0.2, 0.5, 0.8 and 1.7
-EFFECTS = ((0.01, "negligible"), (0.06, "small"), (0.15, "medium"), (0.5, "large"))
+# Total variation below which a word holds. That of two normal populations d deviations apart is 2 Phi(d / 2) - 1; the
+# limits are those of Cohen's d of 0.2, 0.5, 0.8 and 1.7.
+EFFECTS = ((0.08, "negligible"), (0.20, "small"), (0.31, "medium"), (0.60, "large"))
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,7 @@ NAMES = (
     "changes",
     "monitor",
     "compare",
+    "nights",
     "total_variation",
     "sequential",
 )

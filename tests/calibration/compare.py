@@ -160,10 +160,10 @@ def right_way(cell, run):
     same = [column for column in found.columns if not (cell.shift and column.name == "spend")]
     return [
         found.test.pvalue <= ALPHA,
-        any(column.differs for column in same),
+        any(column.pvalue_adjusted <= ALPHA for column in same),
         len(found.pairs) + found.more_pairs > 0,  # what is significant counts, told or not
         len(found.regions) + found.more_regions > 0,
-        any(each.differs for each in found.missing),
+        any(each.pvalue_adjusted <= ALPHA for each in found.missing),
         any(column.pvalue <= ALPHA for column in same),
     ]
 

@@ -15,7 +15,7 @@ from densdiff.cli import failures, inputs
 from densdiff.errors import InputError
 from tests.command_line import BUFFERED, COMMAND, as_csv, refusal, run
 
-QUICK = ("--permutations", "19", "--seed", "1")
+QUICK = ("--permutations", "39", "--seed", "1")
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ QUICK = ("--permutations", "19", "--seed", "1")
         ),
         (
             ["compare", "A.csv", "B.csv", "--min-effect", "2"],
-            "--min-effect must lie between 0 and 1, like the normalized distance; got 2.0",
+            "--min-effect must lie between 0 and 1, like the total variation; got 2.0",
         ),
         (
             ["compare", "A.csv", "B.csv", "--missing", "dorp"],

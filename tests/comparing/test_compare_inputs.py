@@ -163,10 +163,14 @@ def test_row_02_missing_in_one_table_only_is_a_finding(form, made):
     found = compared(left, right)
     (rate,) = found.missing
     assert (rate.name, rate.share_a, rate.share_b, rate.differs) == ("k", 0.0, 1 / 3, True)
-    assert "(missing) 0.0 % -> 33.3 %" in found.columns[0].direction
+    assert found.columns[0].direction.startswith("missing 0.0 % -> 33.3 %, ")
     dropped = quietly(left, right, missing="drop")
     assert dropped.missing == found.missing
-    assert not dropped.columns[0].differs
+    assert dropped.columns[0].direction == "missing 0.0 % -> 33.3 %"  # its words are those of the rows that have any
+    for each in (found, dropped):
+        assert each.differ
+        assert each.columns[0].differs
+        assert each.total_variation.value >= each.columns[0].total_variation >= 1 / 3
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars", "pyarrow", "dict", "rows"])
@@ -215,10 +219,13 @@ def test_row_04_a_column_without_values_is_left_out(form, made):
     assert found.left_out == [("gone", f"all values are missing in {of_a}")]
     second = "B" if form in FRAMES else of_a
     assert compared(b, a).left_out == [("gone", f"all values are missing in {second}")]
-    assert [column.name for column in found.columns] == ["gone is missing", "x"]
+    assert [column.name for column in found.columns] == ["x"]
     assert [column.name for column in compared(a, b, missing="drop").columns] == ["x"]
     assert f"gone: all values are missing in {of_a}" in str(found)
     assert [(rate.name, rate.share_a, rate.share_b, rate.differs) for rate in found.missing] == [("gone", 1, 0, True)]
+    assert found.differ
+    assert found.reasons == [f"column gone has no values in {found.names[0]}"]
+    assert found.answer.startswith(f"Column gone has no values in {found.names[0]}; no other difference was found ")
     b, of_b = made(form, {"gone": empty, "x": numbers(2)}, "B")
     neither = compared(a, b)
     assert neither.left_out == [("gone", f"all values are missing in {of_a} and {of_b}")]
@@ -261,11 +268,11 @@ def test_row_06_two_constants_are_different_and_have_no_density():
     assert found.test.pvalue == found.columns[0].pvalue == 1 / 40
     assert found.effect == "very large"
     assert "column 'c' is 1 in all of A and 0 in all of B; point masses have no density" in found.warnings
-    assert found.columns[0].direction == "lower in B: mean 1 -> 0"
+    assert found.columns[0].direction == "1 -> 0 in every row"
     assert found.to_json()
     levels = compared({"c": ["a"] * 30}, {"c": ["b"] * 30})
     assert levels.columns[0].normalized == levels.distance.normalized == 1.0
-    assert levels.columns[0].direction == "a 100.0 % -> 0.0 %, b 0.0 % -> 100.0 %"
+    assert levels.columns[0].direction == "a -> b in every row"
 
 
 def test_row_07_a_column_constant_in_one_table_only():
@@ -503,12 +510,15 @@ def test_values_missing_at_random_do_not_move_the_column():
     found = {column.name: column for column in quietly({"x": a}, {"x": numbers(1, 300)}, missing="level").columns}
     alone = compared({"x": a[~np.isnan(a)]}, {"x": numbers(1, 300)}).columns[0]
     assert found["x"].normalized == pytest.approx(alone.normalized, abs=0.01)
-    assert not found["x"].differs
-    assert found["x is missing"].differs
+    assert found["x"].pvalue > 0.05
+    assert found["x"].direction == "missing 14.3 % -> 0.0 %"  # but how often it is missing differs
+    assert list(found) == ["x"]
 
 
 def test_notes_call_the_tables_a_and_b():
-    assert any("(A (3, 8), B (3, 8))" in note for note in quietly(np.eye(3, 8), 1 - np.eye(3, 8)).warnings)
+    assert any(
+        "(A (3, 8), B (3, 8))" in note for note in quietly(*np.random.default_rng(0).normal(size=(2, 3, 8))).warnings
+    )
     found = compared(pd.Series(numbers(0), name="u"), pd.Series(numbers(1), name="v"))
     assert found.warnings == ("'u' of A is compared with 'v' of B",)
 
@@ -780,5 +790,7 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size(put):
     assert found.test.pvalue <= 0.05
     assert found.columns[0].differs
     low, high = found.distance.normalized_interval
-    size = f"distance {found.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1"
-    assert str(found).startswith(f"A and B differ, negligible effect: {size}, p = ")
+    assert found.answer == "A and B differ, but in too few rows to say in how many; most in k (p <= 0.025)"
+    size = f"L2 distance {found.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1"
+    assert str(found).split("\n")[1].startswith("  effect      negligible: total variation 0.0")
+    assert str(found).split("\n")[1].endswith(size)

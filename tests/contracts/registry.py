@@ -165,7 +165,7 @@ QUESTIONS = [
     Case("two_sample_test refit", samples, _test(tuning="refit", model=small())),
     Case("two_sample_test limit", samples, _test(tuning="pooled", null="asymptotic", model=small())),
     Case("two_sample_test KLIEP", samples, _test(model=dd.KLIEP(n_centers=30))),
-    Case("compare", tables, lambda s, A, B: dd.compare(A, B, n_permutations=49, random_state=s)),
+    Case("compare", tables, lambda s, A, B: dd.compare(A, B, names=("A", "B"), n_permutations=49, random_state=s)),
     Case("compare mixed", mixed_tables, _compared),
     Case("balance", labelled, _balance(None)),
     Case("balance LSDD", labelled, _balance(small())),
@@ -217,7 +217,7 @@ BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),
     "two_sample_test": (*_RELABELLED, "sigma", "strongest"),
-    "compare mixed": (*_RELABELLED, "adjustment"),
+    "compare mixed": (*_RELABELLED, "adjustment", "reasons", "is_smallest"),
 }
 
 

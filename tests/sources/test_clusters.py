@@ -103,7 +103,7 @@ def same_columns(found, expected):
 
 def test_lazily_read_parquet_with_categories_is_compared_as_frames(stored):
     folder, a, b = stored
-    asked = {"n_permutations": 19, "random_state": 0}
+    asked = {"n_permutations": 39, "random_state": 0}
     lazy = [df.read_parquet(folder / name) for name in ("big_a", "big_b")]
     same_columns(dd.compare(*lazy, **asked), dd.compare(a, b, **asked))
     holes = [each.copy() for each in (a, b)]
@@ -221,9 +221,9 @@ def test_workers_out_of_memory_are_one_sentence_with_advice(cluster, samples, mo
 def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
     folder, a, b = stored
     address = cluster.scheduler.address
-    quick = ("--permutations", "19", "--seed", "0")
+    quick = ("--permutations", "39", "--seed", "0")
     code, out, err = run("compare", folder / "big_a", folder / "big_b", "--scheduler", address, *quick)
-    expected = dd.compare(a, b, n_permutations=19, random_state=0)
+    expected = dd.compare(a, b, n_permutations=39, random_state=0)
     assert (code, err) == (0, "")
     assert f"{expected.n_x} of A, {expected.n_y} of B" in out
     assert str(expected).splitlines()[0] == out.splitlines()[0]

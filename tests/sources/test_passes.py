@@ -111,7 +111,7 @@ def test_columns_of_a_comparison_share_their_passes(passes):
     counts = []
     for d in (2, 6):
         given = [Blocks(table[[str(j) for j in range(d)]], [70]) for table in tables_of]
-        dd.compare(*given, n_permutations=19, random_state=0)
+        dd.compare(*given, n_permutations=39, random_state=0)
         counts.append(taken(passes))
     assert counts[0]["A"] <= 6
     assert counts[1] == counts[0]

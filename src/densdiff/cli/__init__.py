@@ -26,6 +26,7 @@ from densdiff.cli.inputs import (
     file_label,
     name_inputs,
     parse_columns,
+    parse_effects,
     parse_layout,
     refuse_clock,
     refuse_file,
@@ -91,7 +92,10 @@ def compare(
     category: Annotated[list[str] | None, Category] = None,
     number: Annotated[list[str] | None, Number] = None,
     alpha: Alpha = 0.05,
-    min_effect: Annotated[float, typer.Option(help="Smallest distance, 0 to 1, that counts as a difference.")] = 0.0,
+    min_effect: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SHARE", help="Smallest share of rows, 0 to 1, that counts; or COLUMN=SHARE, repeatedly."),
+    ] = None,
     missing: Annotated[
         str, typer.Option(help="Missing values: level (one of their own), drop (their rows) or error.")
     ] = "level",
@@ -116,7 +120,7 @@ def compare(
       densdiff compare january.csv february.csv
       densdiff compare A.parquet B.parquet --columns age,city --report page.html
       densdiff compare A.csv B.csv --exclude 'id*' --category zip,flight --number when
-      densdiff compare ref.csv today.csv --min-effect 0.01 --fail-on-difference
+      densdiff compare ref.csv today.csv --min-effect 0.05 --min-effect spend=0.02 --fail-on-difference
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
     from densdiff import compare as compared
@@ -140,7 +144,7 @@ def compare(
                 exclude=chosen.exclude,
                 kinds=chosen.kinds,
                 alpha=alpha,
-                min_effect=min_effect,
+                min_effect=parse_effects(min_effect or []),
                 missing=missing,
                 n_permutations=permutations,
                 random_state=seed,

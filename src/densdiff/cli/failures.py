@@ -179,6 +179,8 @@ def _option(place: Any) -> str:
 @contextmanager
 def _warnings_as_notes() -> Iterator[None]:
     """Warnings of the library as lines on standard error, each once."""
+    from densdiff.errors import named
+
     printed = _printed_notes.get()
     with warnings.catch_warnings():
         usual = warnings.showwarning
@@ -187,7 +189,7 @@ def _warnings_as_notes() -> Iterator[None]:
             if not category.__module__.startswith("densdiff."):
                 usual(message, category, *where, **more)
             elif (text := str(message)) not in printed:
-                printed.add(text)
+                printed.update({text, named(getattr(message, "marked", text))})
                 remark(f"note: {_in_options(message)}")
 
         warnings.simplefilter("always", UserWarning)

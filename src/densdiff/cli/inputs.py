@@ -166,6 +166,22 @@ def name_inputs(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: 
         raise
 
 
+def parse_effects(options: Sequence[str]) -> float | dict[str, float]:
+    """The smallest effects that count, from options such as 0.1 and spend=0.02."""
+    from densdiff import messages
+    from densdiff.errors import InputError
+
+    effects: dict[str, float] = {}
+    for option in options:
+        name, _, number = option.rpartition("=")
+        try:
+            effects[name.strip() or "*"] = float(number)
+        except ValueError:
+            need = f"{messages.argument('min_effect')} must be a number such as 0.1, or a column and one, as spend=0.02"
+            raise InputError(f"{need}; got {messages.shown(option)}", argument="min_effect") from None
+    return effects.get("*", 0.0) if set(effects) <= {"*"} else effects
+
+
 def refuse_twice(*paths: Path) -> None:
     """An error if more than one path is standard input, which can be read once."""
     from densdiff.errors import InputError

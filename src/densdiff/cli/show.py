@@ -14,6 +14,7 @@ from rich.text import Text
 
 from densdiff import messages
 from densdiff.cli.failures import harmless, was_printed
+from densdiff.comparing.answer import short_names, size_text
 
 _MOST = 30  # rows of a table
 
@@ -21,24 +22,26 @@ _MOST = 30  # rows of a table
 def comparison(result: Any) -> None:
     """Columns, pairs and regions that differ."""
     out = _print_answer(result.answer)
+    out.print(Text(size_text(result)))
+    names = short_names(result.names)
     columns = [
         [
             messages.quote_name(column.name),
-            f"{column.normalized:.3g}",
-            f"{column.interval[0]:.3g} to {column.interval[1]:.3g}",
-            f"{column.pvalue_adjusted:.3g}",
+            f"{column.total_variation:.3g}",
+            f"{column.total_variation_interval[0]:.3g}",
+            column.p_text.removeprefix("p ").removeprefix("= "),
             column.direction,
         ]
         for column in result.columns
     ]
     changed = [column.differs for column in result.columns]
-    title = f"Columns, p-values adjusted by {result.adjustment}"
-    _table(out, title, ["column", "distance", "95 % interval", "p", "what changed"], columns, changed)
+    title = f"Columns by total variation, p-values adjusted by {result.adjustment}"
+    _table(out, title, ["column", "rows moved", "at least", "p", "what moved"], columns, changed)
     regions = [
         [region.rule, *_shares(region), f"{100 * region.interval[0]:+.1f} to {100 * region.interval[1]:+.1f}"]
         for region in result.regions
     ]
-    _table(out, "Regions, shares of rows", ["rule", "A", "B", "points"], regions)
+    _table(out, "Regions, shares of rows", ["rule", *names, "points"], regions)
     _print_unlisted(out, result, "regions")
     pairs = [
         [
@@ -49,16 +52,15 @@ def comparison(result: Any) -> None:
         ]
         for pair in result.pairs
     ]
-    _table(out, "Pairs whose dependence differs", ["columns", "measure", "A", "B"], pairs)
+    _table(out, "Pairs whose dependence differs", ["columns", "measure", *names], pairs)
     _print_unlisted(out, result, "pairs")
-    missing = [
-        [messages.quote_name(column.name), *_shares(column), f"{column.pvalue_adjusted:.3g}"]
-        for column in result.missing
-    ]
-    _table(out, "Missing values", ["column", "A", "B", "p"], missing, [column.differs for column in result.missing])
+    told = {column.name for column in result.columns if column.differs and "missing " in column.direction}
+    rates = [rate for rate in result.missing if rate.name not in told]
+    missing = [[messages.quote_name(rate.name), *_shares(rate), f"{rate.pvalue_adjusted:.3g}"] for rate in rates]
+    _table(out, "Missing values", ["column", *names, "p"], missing, [rate.differs for rate in rates])
     left = [[messages.quote_name(name), why] for name, why in result.left_out]
     _table(out, "Left out", ["column", "why"], left)
-    _print_notes(out, result, f"{result.n_x} rows of A, {result.n_y} of B")
+    _print_notes(out, result, f"{result.n_x} rows of {names[0]}, {result.n_y} of {names[1]}")
 
 
 def _print_unlisted(out: Console, result: Any, what: str) -> None:

@@ -4,17 +4,31 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from densdiff.comparing.movement import describe_levels, describe_numbers, moved_levels, moved_numbers, spaced_values
 from densdiff.comparing.pictures import curve, shares
 from densdiff.comparing.results import ColumnDifference
-from densdiff.comparing.wording import describe_levels, describe_shift
+from densdiff.core.scaling import BoolArray, FloatArray
+from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 from densdiff.results import Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
-from densdiff.sources.sample import all_at_once
-from densdiff.testing.columns import ColumnCells, choose_adjustment, column_pvalues, level_cells, number_cells
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import Sample, all_at_once
+from densdiff.testing.columns import (
+    HOLM,
+    ColumnCells,
+    choose_adjustment,
+    column_pvalues,
+    level_cells,
+    number_cells,
+    smallest_pvalue,
+    spike_cells,
+)
 
 CONFIDENCE = 0.95  # level of intervals and bands
+UNCHANGED = "no significant change"
+PRESENT_ROWS = 20_000  # of a large file, of which words and directions are made where values are missing
 _PICTURED = 50  # columns that are drawn
 
 
@@ -25,61 +39,111 @@ class _ColumnParts:
     What moved in numbers is told by the known ones, and filled in later.
     """
 
-    cells: ColumnCells | None
+    cells: list[ColumnCells]  # each is a test
     distance: ColumnDistance
     direction: str
+    moved: float
     picture: Curve | Shares | None
 
 
-def compare_columns(
-    tables: MatchedTables, *, alpha: float, permutations: int, seed: int
-) -> tuple[list[ColumnDifference], str]:
-    """All columns, the most different first, and how their p-values are adjusted."""
-    d = len(tables.names)
-    adjustment = choose_adjustment(*tables.rows, permutations, all_at_once(tables.a, tables.b))
+@dataclass(frozen=True)
+class ColumnSettings:
+    """How columns are tested: they take a ``share`` of alpha, other tests the rest; ``name`` is that of B."""
+
+    alpha: float
+    share: float
+    permutations: int
+    seed: int
+    name: str
+
+
+def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[list[ColumnDifference], str]:
+    """All columns but the marks of missing values, the most different first, and how their p-values are adjusted."""
+    marks = {mark_name(name) for name, *_ in tables.missing if name in tables.names}
+    places = [j for j, name in enumerate(tables.names) if name not in marks]
+    d, seed = len(places), settings.seed
+    adjustment = choose_adjustment(*tables.rows, settings.permutations, all_at_once(tables.a, tables.b))
 
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
         if pair.levels:
             return _level_parts(pair, adjustment)
-        parts = _number_parts(pair, adjustment, seed, d <= _PICTURED)
-        return replace(parts, direction=describe_shift(*tables.known(j)))
+        values = _present_values(tables, j)
+        return _number_parts(pair, values, settings, adjustment, d <= _PICTURED)
 
-    columns = tables.a.map(examine, range(d))  # of both tables; a table that is read in blocks shares its passes
-    cells = {j: column.cells for j, column in enumerate(columns) if column.cells is not None}
-    pvalues, adjusted = np.ones(d), np.ones(d)
-    if cells:
-        pvalues[list(cells)], adjusted[list(cells)] = column_pvalues(
-            list(cells.values()), tables.rows, adjustment, permutations=permutations, alpha=alpha, seed=seed
-        )
+    columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
+    pvalues, adjusted, are_smallest = _combined_pvalues(columns, tables.rows, adjustment, settings)
     differences = [
         ColumnDifference(
-            name=name,
-            kind="number" if tables.levels[j] is None else "category",
+            name=tables.names[place],
+            kind="number" if tables.levels[place] is None else "category",
             normalized=columns[j].distance.normalized,
             interval=columns[j].distance.interval,
             pvalue=float(pvalues[j]),
             pvalue_adjusted=float(adjusted[j]),
-            differs=bool(adjusted[j] <= alpha),
-            direction=columns[j].direction if adjusted[j] <= alpha else "no significant change",
+            differs=bool(adjusted[j] <= settings.alpha),
+            direction=columns[j].direction if adjusted[j] <= settings.alpha else UNCHANGED,
+            moved=columns[j].moved,
+            is_smallest=bool(are_smallest[j]),
         )
-        for j, name in enumerate(tables.names)
+        for j, place in enumerate(places)
     ]
-    order = sorted(range(d), key=lambda j: _rank(differences[j]))
-    pictures = {j: columns[j].picture or _picture(tables.column(j), seed) for j in order[:_PICTURED]}
+    order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
+    pictures = {j: columns[j].picture or _picture(tables.column(places[j]), seed) for j in order[:_PICTURED]}
     return [replace(differences[j], picture=pictures.get(j)) for j in order], adjustment
 
 
-def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> _ColumnParts:
+def _combined_pvalues(
+    columns: list[_ColumnParts], sizes: tuple[int, int], adjustment: str, settings: ColumnSettings
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """p-values of columns, adjusted ones, and whether none could be smaller, (d,) each: of the best test of each."""
+    cells = [cells for column in columns for cells in column.cells]
+    owners = np.repeat(np.arange(len(columns)), [len(column.cells) for column in columns])
+    pvalues, adjusted = np.ones(len(columns)), np.ones(len(columns))
+    are_smallest = np.zeros(len(columns), dtype=bool)
+    if not cells:
+        return pvalues, adjusted, are_smallest
+    level, permutations = settings.share * settings.alpha, settings.permutations
+    every, every_adjusted = column_pvalues(
+        cells, sizes, adjustment, permutations=permutations, alpha=level, seed=settings.seed
+    )
+    smallest = smallest_pvalue(len(cells), adjustment, permutations, level) * (1.0 + 1e-9)
+    for j in np.unique(owners):
+        own = owners == j
+        pvalues[j] = min(1.0, own.sum() * every[own].min())
+        adjusted[j] = min(1.0, every_adjusted[own].min() / settings.share)
+        floors = every[own] if adjustment == HOLM else every_adjusted[own]
+        are_smallest[j] = floors.min() <= smallest
+    return pvalues, adjusted, are_smallest
+
+
+def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
+    """A column of numbers in both tables without what stands for missing values."""
+    mark = mark_name(tables.names[j])
+    if mark not in tables.names:
+        return tables.a.only([j]), tables.b.only([j])
+    both = [sample.only([j, tables.names.index(mark)]).spaced(PRESENT_ROWS) for sample in (tables.a, tables.b)]
+    present = [rows[rows[:, 1] == 0, :1] for rows in both]
+    values = [own if len(own) else rows[:, :1] for own, rows in zip(present, both, strict=True)]
+    return ArraySample(np.asfortranarray(values[0])), ArraySample(np.asfortranarray(values[1]))
+
+
+def _number_parts(
+    pair: Pair, values: tuple[Sample, Sample], settings: ColumnSettings, adjustment: str, is_pictured: bool
+) -> _ColumnParts:
     """A column of numbers; its picture is made here if it shows the very rows of the fit.
 
     Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
     """
-    column = NumberColumn(pair, seed)
-    cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
+    column = NumberColumn(pair, settings.seed)
+    cells = [
+        cells for cells in (number_cells(column, adjustment), spike_cells(column, adjustment)) if cells is not None
+    ]
+    distance = column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
     picture = curve(column, CONFIDENCE) if is_drawn else None
-    return _ColumnParts(cells, distance, "", picture)
+    moved = moved_numbers(*map(spaced_values, values))
+    return _ColumnParts(cells, distance, describe_numbers(*values, settings.name), moved, picture)
 
 
 def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
@@ -87,14 +151,10 @@ def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     column = LevelColumn(pair)
     cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
     picture = None if column.is_constant else shares(column)
-    return _ColumnParts(cells, distance, describe_levels(column.levels, *column.counts), picture)
+    direction, moved = describe_levels(column.levels, *column.counts), moved_levels(*column.counts)
+    return _ColumnParts([] if cells is None else [cells], distance, direction, moved, picture)
 
 
 def _picture(pair: Pair, seed: int) -> Curve | None:
     """The picture of a column of numbers that was not drawn before; a constant has none."""
     return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), CONFIDENCE)
-
-
-def _rank(column: ColumnDifference) -> tuple[bool, float, float]:
-    """What columns are sorted by: those that differ first, then by distance, then by p-value."""
-    return not column.differs, -column.normalized, column.pvalue

@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 
 from densdiff import messages
-from densdiff.comparing.columns import CONFIDENCE, compare_columns
+from densdiff.comparing.columns import CONFIDENCE, ColumnSettings, compare_columns
+from densdiff.comparing.decision import family_share, find_reasons, missing_rates, with_missing_rate, with_missing_rates
+from densdiff.comparing.effects import MinEffect, check_effects, refuse_unmatched
 from densdiff.comparing.pairs import find_pairs
 from densdiff.comparing.regions import find_regions
 from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
 from densdiff.comparing.wording import effect_word
-from densdiff.core import resample, selection
-from densdiff.core.regions import conditional_counts
-from densdiff.core.separation import Separated
+from densdiff.core import selection
+from densdiff.core.separation import newcombe_interval
 from densdiff.data import parameters
+from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
-from densdiff.distance.total_variation import pair_variation
-from densdiff.errors import InputError, plain
+from densdiff.distance.total_variation import PairVariation, pair_variation
+from densdiff.errors import InputError, named
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
@@ -39,9 +41,14 @@ class _Settings:
     """What was asked of a comparison, checked."""
 
     alpha: float
-    min_effect: float
+    min_effect: MinEffect
     permutations: int
     seed: int
+
+    @property
+    def half(self) -> float:
+        """The level of the joint test, and that of all columns."""
+        return 0.5 * self.alpha
 
 
 @on_one_thread
@@ -54,7 +61,7 @@ def compare(
     exclude: Sequence[str] | str | None = None,
     kinds: Mapping[str, str] | None = None,
     alpha: float = 0.05,
-    min_effect: float = 0.0,
+    min_effect: float | Mapping[str, float] = 0.0,
     missing: str = "level",
     n_permutations: int = 999,
     random_state: Any = None,
@@ -75,9 +82,11 @@ def compare(
         What columns are, by name or pattern, such as {"zip": "category", "when": "number"}. Dates become days since
         1970-01-01, times and durations seconds. A column named here is never left out as a date or an identifier.
     alpha : float
-        Level of each part of the answer: the joint test, all columns together, all pairs, all regions.
-    min_effect : float
-        Smallest normalized distance that counts as a difference; with many rows everything is significant.
+        Level of ``differ``: the joint test and the columns take half of it each. Pairs and regions, which explain and
+        do not decide, have this level too.
+    min_effect : float or mapping of str to float
+        Smallest total variation that counts as a difference, since with many rows everything is significant: one for
+        all, or by the names of columns or patterns, such as {"spend": 0.02, "*": 0.1}; "*" is for all together too.
     missing : {"level", "drop", "error"}
         Let "missing" be a level of its column; drop rows that have missing values; or refuse them.
     n_permutations : int
@@ -97,7 +106,7 @@ def compare(
     """
     settings = _Settings(
         alpha=parameters.fraction(alpha, "alpha"),
-        min_effect=_check_effect(min_effect),
+        min_effect=check_effects(min_effect),
         permutations=parameters.whole(n_permutations, "n_permutations", 1),
         seed=parameters.seed(random_state),
     )
@@ -109,13 +118,6 @@ def compare(
     for text in dict.fromkeys(texts):
         messages.warn(text)
     return result
-
-
-def _check_effect(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value <= 1:
-        need = f"{messages.argument('min_effect')} must lie between 0 and 1, like the normalized distance"
-        raise InputError(f"{need}; got {messages.describe_value(value)}", argument="min_effect")
-    return float(value)
 
 
 def _check_names(names: Any) -> tuple[str, str]:
@@ -156,44 +158,48 @@ def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, se
 
 def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     """All columns together, then each by itself, pairs of them, regions and missing values."""
-    alpha, seed, permutations = settings.alpha, settings.seed, settings.permutations
+    seed, names = settings.seed, (named(tables.where[0]), named(tables.where[1]))
+    refuse_unmatched(settings.min_effect, [*tables.names, *(name for name, _ in tables.left_out)])
+    every_column = tables
+    constants = _constants(tables)
+    tables = tables.only([j for j, name in enumerate(tables.names) if name not in constants]) if constants else tables
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
     pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
     tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
-    test = pair_test(LSDD(random_state=seed), tested, permutations)
+    test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
     notes = [*distance.warnings, *notes]
-    if 1.0 / (permutations + 1) > alpha:
-        messages.warn(f"{permutations} permutations cannot reach a p-value of {alpha:g}; use more permutations", notes)
-    distinct = _distinct_rows(tables, pair.copies)
-    columns, adjustment = compare_columns(distinct, alpha=alpha, permutations=permutations, seed=seed)
+    columns, missing, adjustment = _test_columns(_distinct_rows(every_column, pair.copies), settings, names[1], notes)
     chosen = _paired_columns(tables, columns, notes)
-    rows = _rows_in_memory(tables, distinct, joint, seed)
+    rows = _rows_in_memory(tables, _distinct_rows(tables, pair.copies), joint, seed)
     with messages.collect_warnings():  # what it has to say is in its own notes
         variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
-    by_column = variation.of_columns()
-    columns = [_with_variation(column, by_column) for column in columns]
-    pairs, more_pairs = find_pairs(rows, chosen, alpha, seed)
-    regions, more_regions = find_regions(tables, rows, columns, alpha, seed)
-    return Comparison(
-        differ=test.pvalue <= alpha and distance.normalized >= settings.min_effect,
-        total_variation=variation.result,
+    columns = _with_variations(columns, variation, missing, tables.sizes)
+    changed = [own for column in columns if column.differs for own in (column.name, mark_name(column.name))]
+    total = with_missing_rates(variation.with_columns(changed), missing, columns, tables.sizes)
+    pairs, more_pairs = find_pairs(rows, chosen, settings.alpha, seed)
+    regions, more_regions = find_regions(tables, rows, columns, settings.alpha, seed)
+    result = Comparison(
+        differ=False,
+        reasons=[],
+        total_variation=total,
         distance=distance,
-        effect=effect_word(distance.normalized),
+        effect=effect_word(total.value),
         test=test,
         columns=columns,
+        constants=constants,
         adjustment=adjustment,
         pairs=pairs,
         more_pairs=more_pairs,
         regions=regions,
         more_regions=more_regions,
-        missing=_missing_rates(tables, alpha),
-        left_out=[(name, plain(reason)) for name, reason in tables.left_out],
+        missing=missing,
+        left_out=[(name, named(reason)) for name, reason in tables.left_out],
         schema_changes=tables.schema_changes,
-        names=(plain(tables.where[0]), plain(tables.where[1])),
-        alpha=alpha,
+        names=names,
+        alpha=settings.alpha,
         min_effect=settings.min_effect,
         sigma=distance.sigma,
         lam=distance.lam,
@@ -203,17 +209,64 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         n_y=tables.sizes[1],
         seed=seed,
         tuning=f"{distance.tuning}; test {test.tuning}",
-        warnings=tuple(dict.fromkeys(map(plain, [*tables.notes, *notes, *test.warnings]))),
+        warnings=tuple(dict.fromkeys(map(named, [*tables.notes, *notes, *test.warnings]))),
     )
+    reasons = find_reasons(result)
+    return replace(result, differ=bool(reasons), reasons=reasons)
 
 
-def _with_variation(column: ColumnDifference, found: dict[str, Separated]) -> ColumnDifference:
-    """A column with its total variation; a constant one has none."""
-    if column.name not in found:
-        return column
-    own = found[column.name]
-    bounds = own.bounds(column.pvalue, CONFIDENCE)
-    return replace(column, total_variation=own.value, total_variation_interval=bounds)
+def _constants(tables: MatchedTables) -> list[str]:
+    """Columns that hold one value in A and another in B, if any other column varies.
+
+    They tell the tables apart by themselves, as a month does, and would hide whatever else there is.
+    """
+    (low_a, high_a), (low_b, high_b) = (sample.ends() for sample in (tables.a, tables.b))
+    is_fixed = (low_a == high_a) & (low_b == high_b)
+    others_vary = bool((~is_fixed).any())
+    return [name for j, name in enumerate(tables.names) if others_vary and is_fixed[j] and low_a[j] != low_b[j]]
+
+
+def _test_columns(
+    tables: MatchedTables, settings: _Settings, name: str, notes: list[str]
+) -> tuple[list[ColumnDifference], list[MissingDifference], str]:
+    """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
+    d = len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)
+    share = family_share(d, len(tables.missing))
+    permutations = settings.permutations
+    if 1.0 / (permutations + 1) > settings.half:
+        text = f"{permutations} permutations cannot reach a p-value of {settings.half:g}, half of alpha"
+        messages.warn(f"{text}; use more permutations", notes)
+    asked = ColumnSettings(settings.half, share, int(np.ceil((permutations + 1) / share)) - 1, settings.seed, name)
+    columns, adjustment = compare_columns(tables, asked)
+    return columns, missing_rates(tables.missing, tables.sizes, d, settings.alpha), adjustment
+
+
+def _with_variations(
+    columns: list[ColumnDifference],
+    variation: PairVariation,
+    missing: list[MissingDifference],
+    sizes: tuple[int, int],
+) -> list[ColumnDifference]:
+    """The columns with their total variation and missing values, those that differ first, by how much is told."""
+    own, rates = variation.of_columns(variation.shared_level), {rate.name: rate for rate in missing}
+    found = []
+    for column in columns:
+        if column.name in own:
+            interval = own[column.name].bounds(column.pvalue, CONFIDENCE)
+            value = own[column.name].value
+            column = replace(column, total_variation=value, total_variation_interval=interval)
+        elif column.differs:  # another constant in each table
+            lower = newcombe_interval(1.0, 0.0, *sizes, CONFIDENCE)[0]
+            column = replace(column, total_variation=1.0, total_variation_interval=(lower, 1.0))
+        rate = rates.get(column.name)
+        found.append(column if rate is None else with_missing_rate(column, rate, sizes, CONFIDENCE))
+    return sorted(found, key=lambda column: _rank(column, is_constant=column.name not in own))
+
+
+def _rank(column: ColumnDifference, is_constant: bool) -> tuple[bool, bool, float, float, float]:
+    """What columns are sorted by: those that differ first, by their total variation as far as it can be told."""
+    lower, value = column.total_variation_interval[0], column.total_variation
+    return not column.differs, is_constant, -min(lower, column.moved), -min(value, column.moved), column.pvalue
 
 
 def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:
@@ -247,19 +300,9 @@ def _rows_in_memory(tables: MatchedTables, distinct: MatchedTables, joint: Pair,
 def _paired_columns(tables: MatchedTables, columns: list[ColumnDifference], notes: list[str]) -> list[int]:
     """Places of the columns among which pairs are sought, and a note if these are not all."""
     places = {name: j for j, name in enumerate(tables.names)}
-    chosen = sorted(places[column.name] for column in columns[:_PAIRED])
+    names = [column.name for column in columns if column.name in places]
+    first = {own for name in names[:_PAIRED] for own in (name, mark_name(name))}
+    chosen = [j for name, j in places.items() if name in first]
     if len(chosen) < len(places):
         notes.append(f"pairs were searched for only among the {len(chosen)} columns that differ most on their own")
     return chosen
-
-
-def _missing_rates(tables: MatchedTables, alpha: float) -> list[MissingDifference]:
-    """How often each column that has missing values is missing, by exact tests that Holm's rule adjusts."""
-    (n, m), pvalues = tables.sizes, []
-    for _, missing_a, missing_b in tables.missing:
-        total, of_b, missing = (np.array([count]) for count in (n + m, m, missing_a + missing_b))
-        pvalues.append(conditional_counts(total, of_b, missing, missing_b)[0])
-    return [
-        MissingDifference(name, missing_a / n, missing_b / m, float(pvalue), bool(pvalue <= alpha))
-        for (name, missing_a, missing_b), pvalue in zip(tables.missing, resample.holm(np.array(pvalues)), strict=True)
-    ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from densdiff import messages
+from densdiff.comparing.answer import SHOWN, headline, short_names, text_lines
 from densdiff.comparing.wording import percent
 from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
@@ -14,15 +15,14 @@ from densdiff.estimators.results import DistanceResult
 from densdiff.results import Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
 
-_SHOWN = 10  # columns, pairs and regions in the text
-
 
 @dataclass(frozen=True)
 class ColumnDifference:
     """One column of two tables.
 
     ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
-    of columns; ``direction`` says what changed: for categories, which levels gained and lost.
+    of columns, and the column differs if it is at most half of alpha; ``direction`` says what changed: for categories,
+    which levels gained and lost. Missing values belong to their column.
     """
 
     name: str
@@ -35,7 +35,16 @@ class ColumnDifference:
     direction: str
     total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
     total_variation_interval: tuple[float, float] = (0.0, 1.0)
+    moved: float = (
+        0.0  # share of rows that moved between eighths of all rows, or between the eight most frequent levels
+    )
+    is_smallest: bool = False  # whether no relabelling was as extreme: the p-value is at most that
     picture: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+
+    @property
+    def p_text(self) -> str:
+        """The adjusted p-value in a sentence, such as "p <= 0.001"."""
+        return messages.p_text(self.pvalue_adjusted, self.is_smallest)
 
 
 @dataclass(frozen=True)
@@ -55,9 +64,14 @@ class RegionDifference:
     count_a: int
     count_b: int
 
-    def __str__(self) -> str:
+    def text(self, names: tuple[str, str] = ("A", "B")) -> str:
+        """The rule and how many rows of each table it holds for."""
         low, high = (f"{100 * end:+.1f}" for end in self.interval)
-        return f"{self.rule}: {percent(self.share_a)} of A, {percent(self.share_b)} of B ({low} to {high} points)"
+        shares = f"{percent(self.share_a)} of {names[0]}, {percent(self.share_b)} of {names[1]}"
+        return f"{self.rule}: {shares} ({low} to {high} points)"
+
+    def __str__(self) -> str:
+        return self.text()
 
 
 @dataclass(frozen=True)
@@ -77,14 +91,19 @@ class PairDifference:
     pvalue_adjusted: float
     map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
+    def text(self, names: tuple[str, str] = ("A", "B")) -> str:
+        """The columns and how they depend on each other in each table."""
+        pair = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
+        both = f"{self.dependence_a:.2f} in {names[0]}, {self.dependence_b:.2f} in {names[1]}"
+        return f"{pair}: {self.measure} is {both}"
+
     def __str__(self) -> str:
-        names = f"{messages.quote_name(self.first)} and {messages.quote_name(self.second)}"
-        return f"{names}: {self.measure} is {self.dependence_a:.2f} in A, {self.dependence_b:.2f} in B"
+        return self.text()
 
 
 @dataclass(frozen=True)
 class MissingDifference:
-    """How often a column is missing in each table."""
+    """How often a column is missing in each table; the p-value accounts for the number of columns, too."""
 
     name: str
     share_a: float
@@ -92,8 +111,18 @@ class MissingDifference:
     pvalue_adjusted: float
     differs: bool
 
+    @property
+    def size(self) -> float:
+        """The total variation of missing or not."""
+        return abs(self.share_a - self.share_b)
+
+    def text(self, names: tuple[str, str] = ("A", "B")) -> str:
+        """The column and how often it is missing in each table."""
+        shares = f"{percent(self.share_a)} of {names[0]}, {percent(self.share_b)} of {names[1]}"
+        return f"{messages.quote_name(self.name)}: {shares}"
+
     def __str__(self) -> str:
-        return f"{messages.quote_name(self.name)}: {percent(self.share_a)} of A, {percent(self.share_b)} of B"
+        return self.text()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -103,17 +132,23 @@ class Comparison(Receipt):
     Attributes
     ----------
     differ : bool
-        Whether the joint test is significant at ``alpha`` and the normalized distance at least ``min_effect``.
+        Whether, at level ``alpha`` in all, the columns together or any of them differ by at least ``min_effect``, or
+        the tables do not have the same columns. The joint test and the columns take half of alpha each.
+    reasons : list of str
+        Why they differ, a short sentence each; empty if they do not.
     total_variation : TotalVariationResult
-        How many rows would have to move, at least.
+        How many rows would have to change, at least: by all columns but ``constants``, and no less than by any of them.
     distance : DistanceResult
         Of all columns together.
     effect : str
-        The normalized distance in words: negligible, small, medium, large or very large.
+        The total variation in words: negligible, small, medium, large or very large.
     test : TwoSampleResult
         Of all columns together.
     columns : list of ColumnDifference
-        The most different first.
+        Those that differ first, by the lower limit of their total variation as far as eight ranges or levels show it.
+    constants : list of str
+        Columns that hold one value in A and another in B, as a month does: findings of their own, and no part of what
+        is said of all columns together. If no other column varies, there are none.
     adjustment : str
         How p-values account for the number of columns: "Westfall-Young" or "Holm".
     pairs : list of PairDifference
@@ -134,15 +169,18 @@ class Comparison(Receipt):
         Columns that one table lacks (missing: only in A; added: only in B) or that are of another kind in B.
     names : tuple of str
         What A and B are called.
-    alpha, min_effect : float
+    alpha : float
+    min_effect : float or dict
     """
 
     differ: bool
+    reasons: list[str]
     total_variation: TotalVariationResult
     distance: DistanceResult
     effect: str
     test: TwoSampleResult
     columns: list[ColumnDifference]
+    constants: list[str]
     adjustment: str
     pairs: list[PairDifference]
     more_pairs: int
@@ -153,22 +191,26 @@ class Comparison(Receipt):
     schema_changes: SchemaChanges
     names: tuple[str, str]
     alpha: float
-    min_effect: float
+    min_effect: float | dict[str, float]
+
+    @property
+    def p_text(self) -> str:
+        """The p-value of all columns together in a sentence, such as "p <= 0.001"."""
+        test = self.test
+        is_smallest = test.null == "permutation" and test.pvalue * (test.n_permutations + 1) < 1.5
+        return messages.p_text(test.pvalue, is_smallest)
+
+    @property
+    def min_effect_text(self) -> str:
+        """The smallest effects that count, as text."""
+        if not isinstance(self.min_effect, dict):
+            return f"{self.min_effect:g}"
+        return ", ".join(f"{messages.quote_name(name)} {least:g}" for name, least in self.min_effect.items())
 
     @property
     def answer(self) -> str:
         """The finding in one sentence, the size of the effect first."""
-        low, high = self.distance.normalized_interval or (0.0, 1.0)
-        size = f"distance {self.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1, p = {self.test.pvalue:.3g}"
-        if self.differ:
-            return f"A and B differ, {self.effect} effect: {size}"
-        if self.test.pvalue <= self.alpha:
-            small = f"by less than the minimum effect of {self.min_effect:g}, {self.effect} effect"
-            return f"A and B differ, but {small}: {size}"
-        changed = [column.name for column in self.columns if column.differs]
-        whole = " as a whole" if changed else ""
-        more = f"; single columns do: {', '.join(map(messages.quote_name, changed[:5]))}" if changed else ""
-        return f"A and B do not differ significantly{whole}: {size}{more}"
+        return headline(self)
 
     def _contents(self) -> dict[str, Any]:
         """All attributes and the answer, without what only pictures need."""
@@ -193,17 +235,7 @@ class Comparison(Receipt):
         return f"<Comparison of {first} and {second}: {found}; {n_changed} of {len(self.columns)} columns differ>"
 
     def __str__(self) -> str:
-        changed = [column for column in self.columns if column.differs]
-        lines = [self.answer]
-        head = f"{len(changed)} of {len(self.columns)} differ ({self.adjustment}, alpha {self.alpha:g})"
-        lines += _block("columns", [head, *map(_column_line, changed)])
-        for what, findings in (("pairs", self.pairs), ("regions", self.regions)):
-            more = [self.unlisted[what]] if what in self.unlisted else []
-            lines += _block(what, [*map(str, findings), *more])
-        lines += _block("missing", [f"{rate}{'' if rate.differs else ', not significant'}" for rate in self.missing])
-        lines += _block("left out", [f"{messages.quote_name(name)}: {reason}" for name, reason in self.left_out])
-        lines.append(f"  rows        {self.n_x} of A, {self.n_y} of B")
-        return "\n".join(lines + self._receipt_lines())
+        return "\n".join(text_lines(self) + self._receipt_lines())
 
     @property
     def unlisted(self) -> dict[str, str]:
@@ -218,16 +250,18 @@ class Comparison(Receipt):
         return texts
 
     def _repr_html_(self) -> str:
-        titles = ("column", "distance", "p, adjusted", "what changed")
+        names = short_names(self.names)
+        titles = ("column", "total variation", "p, adjusted", "what changed")
         header = "".join(f"<th>{title}</th>" for title in titles)
         rows = "".join(
-            f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.normalized:.3g}</td><td>{c.pvalue_adjusted:.3g}</td>"
+            f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.total_variation:.3g}</td>"
+            f"<td>{escape(c.p_text.removeprefix('p ').removeprefix('= '))}</td>"
             f"<td>{escape(c.direction)}</td></tr>"
-            for c in self.columns[:_SHOWN]
+            for c in self.columns[:SHOWN]
         )
-        findings = [*map(str, self.regions), *map(str, self.pairs)]
-        items = "".join(f"<li>{escape(text)}</li>" for text in findings[:_SHOWN])
-        more = f"<p>{len(self.columns) - _SHOWN} more columns</p>" if len(self.columns) > _SHOWN else ""
+        findings = [region.text(names) for region in self.regions] + [pair.text(names) for pair in self.pairs]
+        items = "".join(f"<li>{escape(text)}</li>" for text in findings[:SHOWN])
+        more = f"<p>{len(self.columns) - SHOWN} more columns</p>" if len(self.columns) > SHOWN else ""
         return f"<p><b>{escape(self.answer)}</b></p><table><tr>{header}</tr>{rows}</table>{more}<ul>{items}</ul>"
 
     def to_frame(self) -> Any:
@@ -257,14 +291,3 @@ class Comparison(Receipt):
         from densdiff.report import write_comparison
 
         return write_comparison(path, self, title)
-
-
-def _block(title: str, lines: list[str]) -> list[str]:
-    """Lines beside a title, the first ones if they are many."""
-    more = [f"and {len(lines) - _SHOWN - 1} more"] if len(lines) > _SHOWN + 1 else []
-    return [f"  {title if k == 0 else '':10s}  {line}" for k, line in enumerate(lines[: _SHOWN + 1] + more)]
-
-
-def _column_line(column: ColumnDifference) -> str:
-    size = f"{column.normalized:.3g} [{column.interval[0]:.3g}, {column.interval[1]:.3g}]"
-    return f"{messages.quote_name(column.name)}: {size}, p = {column.pvalue_adjusted:.3g}; {column.direction}"

@@ -38,7 +38,6 @@ class Judgement:
     places: list[int] = field(default_factory=list)  # of those to compare
     left_out: dict[str, list[str]] = field(default_factory=dict)  # names by reason
     empty: list[tuple[str, str]] = field(default_factory=list)  # without any value in a table, and in which
-    marked: list[int] = field(default_factory=list)  # places of those without any value in one table only
     other_kind: list[tuple[str, str, str]] = field(default_factory=list)  # kinds in A and in B
     codes: list[str] = field(default_factory=list)  # with leading zeros
     numbers_as_codes: list[str] = field(default_factory=list)  # those of the codes that are numbers in one table
@@ -149,8 +148,6 @@ def _hold_number_texts(column: ColumnSummary) -> bool:
 def _judge_empty(judgement: Judgement, matched: MatchedSources, j: int, a: ColumnSummary, b: ColumnSummary) -> None:
     where = [summary.where for summary, column in zip(matched.summaries, (a, b), strict=True) if not column.kind]
     judgement.empty.append((matched.names[j], f"all values are missing in {' and '.join(where)}"))
-    if len(where) == 1:
-        judgement.marked.append(j)
 
 
 def _judge_forced(judgement: Judgement, j: int, name: str, columns: Sequence[ColumnSummary]) -> None:

@@ -25,7 +25,7 @@ from densdiff.sources.passes import run_passes
 from densdiff.sources.source import Pass
 
 CHOICES = ("error", "drop", "level")
-Fill = FloatArray | str | None
+Fill = FloatArray | str
 
 
 def mark_name(name: str) -> str:
@@ -34,10 +34,7 @@ def mark_name(name: str) -> str:
 
 
 def without_missing(matched: MatchedSources, missing: str, prefetch: Prefetch, notes: list[str]) -> MatchedSources:
-    """Both tables without missing values, scanned once more; ``missing`` is "drop" or "level".
-
-    With "level", all that is left of a column without any value in one of the tables is where it is missing.
-    """
+    """Both tables without missing values, scanned once more; ``missing`` is "drop" or "level"."""
     if missing == "drop":
         return _drop_rows(matched, prefetch, notes)
     fills = _fill_values(matched)
@@ -92,14 +89,12 @@ def _fill_values(matched: MatchedSources) -> dict[str, Fill]:
     for j, (name, *columns) in enumerate(zip(matched.names, *summaries, strict=True)):
         if not any(column.missing for column in columns):
             continue
-        if not all(column.kind for column in columns):
-            fills[name] = None
-        elif are_categories(columns):
+        if are_categories(columns):
             fills[name] = _kind_of_categories(name, columns)
         else:
             numbers.append(j)
-    marked = [*(matched.names[j] for j in numbers), *(name for name, fill in fills.items() if fill is None)]
-    if twice := [name for name in matched.names if name in {mark_name(other) for other in marked}]:
+    marks = {mark_name(matched.names[j]) for j in numbers}
+    if twice := [name for name in matched.names if name in marks]:
         text = f"column {shown(twice[0])} has the name under which missing values are counted; rename it"
         raise InputError(text, column=twice[0])
     if numbers:
@@ -138,9 +133,7 @@ def _fill_block(reader: Reading, fills: dict[str, Fill], block: Any, start: int)
             continue
         fill, missing = fills[name], missing_values(column)
         mark = Column(missing, "booleans")
-        if fill is None:
-            columns[mark_name(name)] = mark
-        elif isinstance(fill, str):
+        if isinstance(fill, str):
             values = column.values.astype(object)
             if column.kind == "booleans":
                 values[~missing] = [str(bool(value)) for value in values[~missing]]

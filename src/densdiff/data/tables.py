@@ -15,7 +15,7 @@ from densdiff.data.floats import refuse_unusable
 from densdiff.data.judging import Judgement, judge_columns, kinds_text
 from densdiff.data.kinds import Columns, judged_columns
 from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows, source_of
-from densdiff.data.missing import CHOICES, mark_name, without_missing
+from densdiff.data.missing import CHOICES, without_missing
 from densdiff.data.pair import Pair, repeated_rows_notes, unweighted_pair
 from densdiff.data.parameters import choice
 from densdiff.data.summary import ColumnSummary
@@ -23,7 +23,7 @@ from densdiff.data.table import table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.sample import Sample, all_at_once
+from densdiff.sources.sample import Sample
 from densdiff.sources.scan import same_rows
 from densdiff.sources.source import Source
 
@@ -53,7 +53,7 @@ class MatchedTables:
     same: bool  # whether both are known to hold the same rows
     left_out: tuple[tuple[str, str], ...]  # name and why
     schema_changes: SchemaChanges
-    missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B
+    missing: tuple[tuple[str, int, int], ...]  # name, missing values in A and in B; with columns that one lacks whole
     sizes: tuple[int, int]  # rows given
     notes: tuple[str, ...]
 
@@ -71,18 +71,10 @@ class MatchedTables:
         """Both tables with some of their rows, by their numbers, in memory."""
         return replace(self, a=ArraySample(self.a[rows_a]), b=ArraySample(self.b[rows_b]))
 
-    def known(self, j: int) -> tuple[Sample, Sample]:
-        """One column of both tables, without what was filled in for missing numbers; of blocks as it is."""
-        a, b = self.a.only([j]), self.b.only([j])
-        mark = mark_name(self.names[j])
-        if mark not in self.names or not all_at_once(a, b):
-            return a, b
-        k = self.names.index(mark)
-        is_missing = [sample.only([k])[:][:, 0] == 1.0 for sample in (self.a, self.b)]
-        if any(marks.all() for marks in is_missing):
-            return a, b
-        known_a, known_b = (ArraySample(rows[:][~marks]) for rows, marks in zip((a, b), is_missing, strict=True))
-        return known_a, known_b
+    def only(self, places: Sequence[int]) -> "MatchedTables":
+        """Both tables with some of their columns, by their places."""
+        names, levels = tuple(self.names[j] for j in places), tuple(self.levels[j] for j in places)
+        return replace(self, names=names, levels=levels, a=self.a.only(places), b=self.b.only(places))
 
     def column(self, j: int) -> Pair:
         """One column of both tables."""
@@ -156,8 +148,7 @@ def _usable(
     matched: MatchedSources, judgement: Judgement, missing: str, prefetch: Prefetch, notes: list[str]
 ) -> MatchedSources:
     """Both sources with the columns to compare, missing values treated as asked."""
-    are_marked = missing == "level" and bool(judgement.marked)
-    matched = matched.only(sorted([*judgement.places, *(judgement.marked if are_marked else [])]))
+    matched = matched.only(judgement.places)
     if judgement.numbers_as_codes:
         x, y = _converted(matched.sources, dict.fromkeys(judgement.numbers_as_codes, "category"))
         matched = match_sources((x, y), [], prefetch, [matched.names, matched.names])

@@ -1,7 +1,8 @@
 """How many rows would have to move? Total variation from below, by cross-fitted witnesses (E18)."""
 
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -147,14 +148,43 @@ class PairVariation:
     result: TotalVariationResult
     table: Table
     clusters: IntArray | None  # a number that copies share
+    rows: tuple[IntArray, IntArray]  # the numbers of the table's rows in the samples as they came
 
-    def of_columns(self) -> dict[str, Separated]:
+    @cached_property
+    def judged_columns(self) -> dict[str, FloatArray]:
+        """What f of each column alone says of every row, (N,), by name."""
+        return dict(zip(self.table.names, judge_columns(self.table), strict=True))
+
+    def of_columns(self, level: float | None = None) -> dict[str, Separated]:
         """What each column alone separates, by name."""
-        table, level = self.table, self.result.level
-        return {
-            name: separated(values, table.omega, table.in_x, level, self.clusters)
-            for name, values in zip(table.names, judge_columns(table), strict=True)
-        }
+        level = self.result.level if level is None else level
+        return {name: self._separated(values, level) for name, values in self.judged_columns.items()}
+
+    @property
+    def shared_level(self) -> float:
+        """The level at which the intervals of all columns hold together with that of the result."""
+        return 1.0 - (1.0 - self.result.level) / len(self.table.names)
+
+    def with_columns(self, significant: Sequence[str]) -> TotalVariationResult:
+        """The result for all columns, which is no less than that of a column that differs.
+
+        The lower end is the best of that of all columns and those of single ones, which share the other half of the
+        error that an interval of this level may make.
+        """
+        result, columns = self.result, self.of_columns()
+        names = [name for name in significant if name in columns]
+        if not names:
+            return result
+        limits = self.of_columns(self.shared_level)
+        lower = max(result.interval[0], *(limits[name].interval[0] for name in names))
+        best = max(names, key=lambda name: columns[name].value)
+        if columns[best].value > result.value:
+            values = self.judged_columns[best]
+            result = replace(result, **_shown(self.table, values, columns[best], self.rows), witness=f"column {best!r}")
+        return replace(result, interval=(min(lower, result.value), 1.0))
+
+    def _separated(self, values: FloatArray, level: float) -> Separated:
+        return separated(values, self.table.omega, self.table.in_x, level, self.clusters)
 
 
 def pair_variation(
@@ -176,8 +206,9 @@ def pair_variation(
             relabellings = max(_RELABELLINGS, int(np.ceil(4.0 / (1.0 - level))))  # p can be half of what is needed
             pvalue = pair_test(LSDD(random_state=seed), tested, relabellings).pvalue
     found = separated(judged.values, table.omega, table.in_x, level, clusters)
-    result = _result(data, rows, table, judged, found, pvalue, level, notes, model)
-    return PairVariation(result, table, clusters)
+    numbers = _user_numbers(data, rows)
+    result = _result(data, numbers, table, judged, found, pvalue, level, notes, model)
+    return PairVariation(result, table, clusters, numbers)
 
 
 def _tested_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntArray | None) -> Pair:
@@ -304,25 +335,12 @@ def _result(
     notes: list[str],
     model: Any,
 ) -> TotalVariationResult:
-    parts = judged.values[table.in_x], judged.values[~table.in_x]
-    typical = [
-        tuple(map(int, own[np.argsort(-sign * values, kind="stable")[:_TYPICAL]]))
-        for own, values, sign in zip(_user_numbers(data, rows), parts, (1, -1), strict=True)
-    ]
     return TotalVariationResult(
-        value=found.value,
-        raw=found.raw,
+        **_shown(table, judged.values, found, rows),
         interval=found.bounds(pvalue, level),
-        separated_interval=found.interval,
         level=level,
-        share_x=found.share_x,
-        share_y=found.share_y,
         witness=judged.usual,
-        typical_x=typical[0],
-        typical_y=typical[1],
         pvalue=pvalue,
-        judged_x=parts[0],
-        judged_y=parts[1],
         sigma=None,
         lam=None,
         solver="witnesses" if model is None else type(model).__name__,
@@ -333,6 +351,26 @@ def _result(
         tuning=f"{table.n_folds} folds, each judged by a witness of the others",
         warnings=tuple(notes),
     )
+
+
+def _shown(table: Table, values: FloatArray, found: Separated, rows: tuple[IntArray, IntArray]) -> dict[str, Any]:
+    """The fields of a result that tell of a witness, from what it says of every row, (N,)."""
+    parts = values[table.in_x], values[~table.in_x]
+    typical = [
+        tuple(map(int, own[np.argsort(-sign * part, kind="stable")[:_TYPICAL]]))
+        for own, part, sign in zip(rows, parts, (1, -1), strict=True)
+    ]
+    return {
+        "value": found.value,
+        "raw": found.raw,
+        "separated_interval": found.interval,
+        "share_x": found.share_x,
+        "share_y": found.share_y,
+        "typical_x": typical[0],
+        "typical_y": typical[1],
+        "judged_x": parts[0],
+        "judged_y": parts[1],
+    }
 
 
 def _user_numbers(data: Prepared, rows: tuple[IntArray, IntArray]) -> tuple[IntArray, IntArray]:

@@ -97,7 +97,7 @@ def _facts(result: Any) -> list[tuple[str, str]]:
     return [
         ("rows", f"{result.n_x} of A, {result.n_y} of B"),
         ("columns", f"{len(result.columns)} compared, {len(result.left_out)} left out"),
-        ("level", f"alpha {result.alpha:g}, smallest effect that counts {result.min_effect:g}"),
+        ("level", f"alpha {result.alpha:g}, smallest effect that counts {result.min_effect_text}"),
         ("joint test", f"{test.null} null, {test.n_permutations} permutations"),
         ("p of columns", f"adjusted for the number of columns: {result.adjustment}"),
         ("intervals", f"{100 * result.distance.level:g} %"),

@@ -7,6 +7,7 @@ each. One relabelling of rows serves all columns (Westfall and Young), or each c
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.solvers.column import LevelColumn, NumberColumn
 from densdiff.solvers.prepared import Prepared
+from densdiff.sources.sample import all_at_once
 from densdiff.testing.cell_statistics import CellStatistics
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
@@ -27,6 +29,7 @@ _SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns 
 _EVEN = 1.1
 _MOST = 50_000  # relabellings of one column
 _WORKERS = 4
+_SPIKE_ROWS, _SPIKE_SHARE, _SPIKE_TIMES = 10, 0.002, 10.0  # of a value that stands out, at least
 _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a closer one
 
 
@@ -45,14 +48,23 @@ def choose_adjustment(n: int, m: int, permutations: int, by_rows: bool = True) -
     return WESTFALL_YOUNG if by_rows and even and permutations * (n + m) <= _SHARED else HOLM
 
 
+def smallest_pvalue(d: int, adjustment: str, permutations: int, alpha: float) -> float:
+    """The smallest p-value that one of d columns can have."""
+    return 1.0 / (1 + (permutations if adjustment == WESTFALL_YOUNG else _most_relabellings(d, permutations, alpha)))
+
+
+def _most_relabellings(d: int, permutations: int, alpha: float) -> int:
+    """Relabellings of one of d columns for Holm's rule: with fewer no column could ever reach alpha."""
+    return max(permutations, min(int(np.ceil(4.0 * d / alpha)), _MOST))
+
+
 def column_pvalues(
     columns: list[ColumnCells], sizes: tuple[int, int], adjustment: str, *, permutations: int, alpha: float, seed: int
 ) -> tuple[FloatArray, FloatArray]:
     """p-values of all columns and adjusted ones, (d,) each; ``adjustment`` as by `choose_adjustment`."""
     random = np.random.default_rng([seed, 21])
     if adjustment == HOLM:
-        least = int(np.ceil(4.0 * len(columns) / alpha))  # else no column could ever reach alpha
-        count = max(permutations, min(least, _MOST))
+        count = _most_relabellings(len(columns), permutations, alpha)
         streams = random.spawn(len(columns))
 
         def task(column: ColumnCells, random: np.random.Generator) -> float:
@@ -118,16 +130,42 @@ def _cell_of_rows(data: Prepared, statistics: CellStatistics) -> npt.NDArray[np.
     return np.asarray(index)
 
 
+def spike_cells(column: NumberColumn, adjustment: str) -> ColumnCells | None:
+    """The values of a column of numbers that stand out by their rows, and all others; None if no value does.
+
+    A grid smooths them away, and does not reach those that lie far off, as marks of missing values do.
+    """
+    pair = column.pair
+    if column.is_constant or not all_at_once(pair.x, pair.y):
+        return None
+    halves = [rows[:][:, 0] for rows in (pair.x, pair.y)]
+    values, codes, counts = np.unique(np.concatenate(halves), return_inverse=True, return_counts=True)
+    least = max(_SPIKE_ROWS, _SPIKE_SHARE * len(codes), _SPIKE_TIMES * float(np.median(counts)))
+    is_spike = counts >= least
+    if not is_spike.any() or len(values) == is_spike.sum():
+        return None
+    places = np.where(is_spike, np.cumsum(is_spike), 0)[codes]
+    by_table = np.array(
+        [np.bincount(part, minlength=is_spike.sum() + 1) for part in np.split(places, [len(halves[0])])]
+    )
+    return _share_cells(by_table, places if adjustment != HOLM else np.empty(0))
+
+
 def level_cells(column: LevelColumn, adjustment: str) -> ColumnCells | None:
     """A column of categories: the sum of squared differences of shares, as they are and in units of their noise."""
     if column.is_constant:
         return None
-    counts, pair = column.counts, column.pair
+    pair = column.pair
+    codes = np.empty(0) if adjustment == HOLM else np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]])
+    return _share_cells(column.counts, codes)
+
+
+def _share_cells(counts: CountArray, codes: npt.NDArray[Any]) -> ColumnCells:
+    """Cells whose shares are compared, from their counts (2, K) and the cell of each pooled row, if it is needed."""
     sizes, pooled = counts.sum(axis=1), counts.sum(axis=0)
 
     def statistics(counts_a: CountArray) -> FloatArray:
         squared = np.square(counts_a / sizes[0] - (pooled - counts_a) / sizes[1])
         return np.column_stack([squared.sum(axis=1), (squared / np.maximum(pooled, 1)).sum(axis=1)])
 
-    codes = np.empty(0) if adjustment == HOLM else np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]])
     return ColumnCells(codes.astype(np.intp), counts, statistics)
