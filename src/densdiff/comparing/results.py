@@ -127,6 +127,8 @@ class Comparison(Receipt):
     names : tuple of str
         What A and B are called.
     alpha, min_effect : float
+    reasons : list of str
+        Which parts of the comparison say that the tables differ.
     """
 
     differ: bool
@@ -144,6 +146,7 @@ class Comparison(Receipt):
     names: tuple[str, str]
     alpha: float
     min_effect: float
+    reasons: list[str] = field(default_factory=list)
 
     @property
     def answer(self) -> str:
