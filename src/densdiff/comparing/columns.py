@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from densdiff.comparing.pictures import curve, shares
+from densdiff.comparing.pictures import number_picture, shares
 from densdiff.comparing.results import ColumnDifference
 from densdiff.comparing.wording import describe_levels, describe_shift
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
-from densdiff.results import Curve, Shares
+from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.sample import all_at_once
 from densdiff.testing.columns import ColumnCells, choose_adjustment, column_pvalues, level_cells, number_cells
@@ -25,7 +25,7 @@ class _ColumnParts:
     cells: ColumnCells | None
     distance: ColumnDistance
     direction: str
-    picture: Curve | Shares | None
+    picture: Curve | Bars | Shares | None
 
 
 def compare_columns(
@@ -72,7 +72,7 @@ def _number_parts(pair: Pair, adjustment: str, seed: int, is_pictured: bool) -> 
     column = NumberColumn(pair, seed)
     cells, distance = number_cells(column, adjustment), column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
-    picture = curve(column, CONFIDENCE) if is_drawn else None
+    picture = number_picture(column, CONFIDENCE) if is_drawn else None
     return _ColumnParts(cells, distance, describe_shift(pair.x, pair.y), picture)
 
 
@@ -84,9 +84,9 @@ def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     return _ColumnParts(cells, distance, describe_levels(column.levels, *column.counts), picture)
 
 
-def _picture(pair: Pair, seed: int) -> Curve | None:
+def _picture(pair: Pair, seed: int) -> Curve | Bars | None:
     """The picture of a column of numbers that was not drawn before; a constant has none."""
-    return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), CONFIDENCE)
+    return None if pair.levels or not pair.varying[0] else number_picture(NumberColumn(pair, seed), CONFIDENCE)
 
 
 def _rank(column: ColumnDifference) -> tuple[bool, float, float]:

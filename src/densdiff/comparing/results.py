@@ -11,7 +11,7 @@ from densdiff.comparing.wording import percent
 from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
-from densdiff.results import Curve, Map, Receipt, Shares
+from densdiff.results import Bars, Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
 
 _ALIKE = 0.1  # measures of dependence closer than this tell no difference by themselves
@@ -36,7 +36,7 @@ class ColumnDifference:
     direction: str
     total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
     total_variation_interval: tuple[float, float] = (0.0, 1.0)
-    picture: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+    picture: Curve | Bars | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
 
 @dataclass(frozen=True)
