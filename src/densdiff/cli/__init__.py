@@ -128,7 +128,7 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
-    _print_result(result, "compare", as_json, report, f"{file_label(a)} (A) and {file_label(b)} (B)")
+    _print_result(result, "compare", as_json, report)
     _exit_if_found(fail_on_difference and result.differ)
 
 
