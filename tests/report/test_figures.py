@@ -137,6 +137,17 @@ def test_a_bar_is_coloured_only_where_its_limits_leave_out_zero():
     assert len(rectangles(drawn, "in-b solid")) == len(rectangles(drawn, "in-a solid")) == 1
 
 
+def test_a_limit_far_away_does_not_squash_the_difference():
+    points, difference = np.linspace(0.0, 1.0, 121), np.sin(np.linspace(0.0, 6.0, 121))
+    upper = difference + 0.2
+    upper[7] = 1e6
+    drawn = column_figures.difference("x", Curve(points, points, points, difference, difference - 0.2, upper), AB)
+    y = coordinates(re.search(r'd="([^"]*)" class="line"', drawn)[1])[:, 1]
+    assert np.ptp(y) > 0.7 * 158
+    band = coordinates(re.search(r'd="([^"]*)" class="band"', drawn)[1])[:, 1]
+    assert band.min() == pytest.approx(8.0, abs=0.051)  # it leaves at the edge
+
+
 @pytest.mark.hostile(48)
 def test_other_levels_are_told_without_bars_that_would_dwarf_the_rest():
     shares = Shares(("u", "v"), np.array([0.01, 0.03]), np.array([0.02, 0.01]), others=27)

@@ -34,6 +34,7 @@ _VALUE = 7  # narrow characters of a value below its bar
 _GAP = 0.12  # of a bar, between two of them
 _MANY = 12  # bars side by side are drawn without gaps
 _MOST_LABELS = 10  # of bars of one value each
+_NEARLY_NONE = 0.05  # of the limits of a difference may lie outside its picture
 _LETTER = 6.5  # width of a character of a label
 
 
@@ -56,7 +57,8 @@ def difference(column: str, curve: Curve, names: tuple[str, str]) -> Svg:
     panel = half_panel(_ends(curve.points), _around_zero(curve))
     zero = np.zeros_like(curve.difference)
     sure = (curve.lower > 0) | (curve.upper < 0)
-    elements = [y_axis(panel), panel.area(curve.points, curve.lower, curve.upper, "band")]
+    lower, upper = np.clip(curve.lower, *panel.y), np.clip(curve.upper, *panel.y)
+    elements = [y_axis(panel), panel.area(curve.points, lower, upper, "band")]
     for kind, sign in (("in-b", 1), ("in-a", -1)):
         height = np.where(sure & (sign * curve.difference > 0), curve.difference, zero)
         if height.any():
@@ -88,7 +90,7 @@ def bar_differences(column: str, bars: Bars, names: tuple[str, str]) -> Svg:
     elements, marks = [_share_axis(panel)], []
     for left, right, k in _edges(panel, bars, _GAP):
         lower, upper, value = float(bars.lower[k]), float(bars.upper[k]), float(bars.difference[k])
-        elements.append(_bar(panel, (left, right), (lower, upper), "band"))
+        elements.append(_bar(panel, (left, right), (max(lower, panel.y[0]), min(upper, panel.y[1])), "band"))
         if lower > 0 or upper < 0:
             kind = "in-b solid" if value > 0 else "in-a solid"
             elements.append(_bar(panel, (left, right), (min(value, 0.0), max(value, 0.0)), kind))
@@ -141,9 +143,9 @@ def _ends(points: FloatArray) -> tuple[float, float]:
 
 
 def _around_zero(drawn: Curve | Bars) -> tuple[float, float]:
-    """A range that holds 0, the difference and its limits."""
-    low = min(0.0, float(np.nanmin([drawn.difference, drawn.lower])))
-    high = max(0.0, float(np.nanmax([drawn.difference, drawn.upper])))
+    """A range that holds 0, the difference and nearly all of its limits: single ones far away would squash the rest."""
+    low = min(0.0, float(np.nanmin(drawn.difference)), float(np.nanquantile(drawn.lower, _NEARLY_NONE)))
+    high = max(0.0, float(np.nanmax(drawn.difference)), float(np.nanquantile(drawn.upper, 1.0 - _NEARLY_NONE)))
     pad = 0.05 * (high - low) or 1.0
     return low - pad, high + pad
 

@@ -155,7 +155,8 @@ def _outside(outside: tuple[float, float], names: tuple[str, str]) -> str:
     """What share of each table lies outside a picture."""
     if max(outside) < _NOTICED:
         return ""
-    shares = [f"{100 * share:.2g} %" if share >= 1e-3 else "almost none" for share in outside]
+    words = ("none" if share == 0 else "almost none" for share in outside)
+    shares = [f"{100 * share:.2g} %" if share >= 1e-3 else word for share, word in zip(outside, words, strict=True)]
     return f"Outside the picture: {shares[0]} of {names[0]} and {shares[1]} of {names[1]}."
 
 
