@@ -121,6 +121,21 @@ def p_text(pvalue: float, is_smallest: bool = False) -> str:
     return f"p {'<=' if is_smallest else '='} {pvalue:.3g}"
 
 
+def class_name(label: Any) -> str:
+    """A class within a sentence: a number is said to be one, other labels speak for themselves."""
+    label = label.item() if isinstance(label, np.generic) and not isinstance(label, DATES) else label
+    return f"class {label}" if isinstance(label, int | float) else quote_name(str(label))
+
+
+def short_names(names: tuple[str, str], most: int) -> tuple[str, str]:
+    """What two tables are called where there is little room: cut in the middle, as files often begin and end alike."""
+    first, second = (
+        name if len(name) <= most else f"{name[: most - most // 2 - 1]}…{name[len(name) - most // 2 :]}"
+        for name in names
+    )
+    return (first, second) if first != second else (f"A: {first}", f"B: {second}")
+
+
 def missing_text(count: int, row: int) -> str:
     """How many values are missing, and the row of the first."""
     return f"{count} missing value{'s' * (count > 1)}, {'first ' * (count > 1)}at row {row}"

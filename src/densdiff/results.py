@@ -76,7 +76,10 @@ class Receipt:
 
 @dataclass(frozen=True)
 class Curve:
-    """A column of numbers: both densities, and b - a with a simultaneous band, at some points, (k,) each."""
+    """A column of numbers: both densities, and b - a with a simultaneous band, at some points, (k,) each.
+
+    Densities, difference and the centre of the band are smoothed by one and the same bandwidth.
+    """
 
     points: FloatArray
     a: FloatArray
@@ -84,15 +87,37 @@ class Curve:
     difference: FloatArray
     lower: FloatArray
     upper: FloatArray
+    outside: tuple[float, float] = (0.0, 0.0)  # share of the rows of each table beyond the points
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Shares:
-    """A column of categories: the most frequent levels and their shares of each table."""
+    """A column of categories: the levels whose shares of the tables differ most, and how many others there are."""
 
     levels: tuple[str, ...]
     a: FloatArray
     b: FloatArray
+    others: int = 0  # levels that are pooled
+
+
+@dataclass(frozen=True)
+class Bars:
+    """A column of numbers whose values are few, rounded or repeated: the share of the rows of each table in each bar,
+    and b - a with simultaneous limits, (k,) each.
+    """
+
+    values: FloatArray  # the middle of each bar
+    width: float  # of a bar, in the units of values; 0 if their distances say nothing
+    a: FloatArray
+    b: FloatArray
+    difference: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    is_exact: bool = False  # whether each bar counts the rows of one value
+    spikes: Shares | None = None  # values that many rows have, which no bar counts
+    outside: tuple[float, float] = (0.0, 0.0)  # share of the rows of each table beyond the bars
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -376,7 +376,7 @@ def test_results_are_plain_data(model):
         found.level = 0.5
     lines = str(found).splitlines()
     assert lines[0] == "Class balance of 50 rows, from 60 labelled rows"
-    assert [line.split()[0] for line in lines[1:4]] == ["'a'", "'b'", "'c'"]
+    assert [line.split()[0] for line in lines[1:4]] == ["a:", "b:", "c:"]
     assert ("at 90 %" in lines[1]) == (found.intervals is not None)
     noted = "KDEDifference gives no standard errors and no intervals" in found.warnings
     assert (found.intervals is None) == isinstance(model, dd.KDEDifference) == noted

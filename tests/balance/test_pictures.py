@@ -26,3 +26,20 @@ def test_densities_of_the_best_column_have_the_shares_as_their_integrals(unit):
 
 def test_densities_beyond_the_largest_double_are_not_drawn():
     assert drawn(1e-310) is None
+
+
+def test_classes_in_their_true_shares_add_up_to_the_new_rows():
+    """Of classes of very different widths, each with a bandwidth of its own, a quarter of the area disagreed."""
+    random = np.random.default_rng(0)
+
+    def rows(counts):
+        parts = [random.normal(mean, width, n) for n, mean, width in zip(counts, (0, 3, 4), (1, 0.1, 3), strict=True)]
+        return np.concatenate(parts)[:, None]
+
+    priors = np.array([0.3, 0.4, 0.3])
+    samples = [rows(counts) for counts in ((3000, 0, 0), (0, 3000, 0), (0, 0, 3000))]
+    found = mixture_picture(samples, rows((1500, 2000, 1500)), priors, ("x",))
+    step = found.points[1] - found.points[0]
+    assert 0.5 * np.abs(found.classes.sum(axis=0) - found.new).sum() * step < 0.04
+    wrong = mixture_picture(samples, rows((3000, 500, 1500)), priors, ("x",))
+    assert 0.5 * np.abs(wrong.classes.sum(axis=0) - wrong.new).sum() * step > 0.15

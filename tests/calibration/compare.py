@@ -135,7 +135,7 @@ def only_findings(distances=False):
     with ExitStack() as stack:
         stack.enter_context(mock.patch.multiple(question, LSDD=_Undistanced, pair_test=_tested))
         stack.enter_context(mock.patch.object(pair_questions, "map_of", _nothing))
-        stack.enter_context(mock.patch.multiple(column_questions, curve=_nothing, shares=_nothing))
+        stack.enter_context(mock.patch.multiple(column_questions, number_picture=_nothing, shares=_nothing))
         if not distances:
             unknown = ColumnDistance(0.0, (0.0, 1.0))
             stack.enter_context(mock.patch.object(NumberColumn, "distance", return_value=unknown))

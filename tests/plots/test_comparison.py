@@ -24,13 +24,14 @@ def found():
     return dd.compare(a, b, n_permutations=39, random_state=0)
 
 
-def column(name="x", normalized=0.2, interval=(0.1, 0.4), differs=True):
-    return SimpleNamespace(name=name, normalized=normalized, interval=interval, differs=differs)
+def column(name="x", value=0.2, lower=0.1, differs=True):
+    interval = (lower, 1.0)
+    return SimpleNamespace(name=name, total_variation=value, total_variation_interval=interval, differs=differs)
 
 
-def comparison(columns, effect="small"):
+def comparison(columns, effect="small", names=("A", "B")):
     """What the picture reads of a result."""
-    return SimpleNamespace(columns=columns, distance=None, effect=effect)
+    return SimpleNamespace(columns=columns, distance=None, effect=effect, names=names)
 
 
 def bars(ax):
@@ -54,13 +55,15 @@ def test_columns_are_ranked_with_their_intervals(found):
     drawn = bars(ax)
     for color, differs in ((MORE_Y, True), ("0.6", False)):
         expected = [
-            (each.normalized, k, *each.interval) for k, each in enumerate(found.columns) if each.differs == differs
+            (100 * each.total_variation, k, 100 * each.total_variation_interval[0], 100 * each.total_variation)
+            for k, each in enumerate(found.columns)
+            if each.differs == differs
         ]
-        np.testing.assert_allclose(drawn[to_rgba(color)], expected, rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(drawn[to_rgba(color)], expected, rtol=1e-12, atol=1e-12)
     low, high = ax.get_ylim()
     assert low > high  # the first on top
     assert ax.get_title("left") == f"{found.effect} difference"
-    assert "normalized distance" in ax.get_xlabel()
+    assert ax.get_xlabel() == "% of the rows that would have to change for B to look like A"
 
 
 def test_the_method_draws_the_same(found):
@@ -82,15 +85,26 @@ def test_the_legend_names_what_is_there_and_hides_nothing(found):
 
 
 def test_every_interval_lies_within_the_axis():
-    for ends in ((0.0, 0.0), (0.0, 1e-9), (0.3, 1.0)):
-        ax = plot_comparison(comparison([column(normalized=ends[0], interval=ends)]))
+    for lower, value in ((0.0, 0.0), (0.0, 1e-9), (0.3, 1.0)):
+        ax = plot_comparison(comparison([column(value=value, lower=lower)]))
         low, high = ax.get_xlim()
-        assert low < ends[0] <= ends[1] <= high
+        assert low < 100 * lower <= 100 * value < high
         ax.figure.draw_without_rendering()
 
 
-def test_an_estimate_outside_its_interval_is_drawn():
-    ax = plot_comparison(comparison([column(normalized=0.05, interval=(0.1, 0.4))]))
+def test_nothing_bounds_a_total_variation_from_above():
+    ax = plot_comparison(comparison([column("u"), column("v", 0.6)]))
+    arrows = [line for line in ax.lines if line.get_marker() == 9]
+    np.testing.assert_allclose(np.concatenate([line.get_xdata() for line in arrows]), [20.0, 60.0])
+
+
+def test_tables_have_the_names_that_the_user_gave_them():
+    ax = plot_comparison(comparison([column()], names=("January", "a file name that goes on and on, July.csv")))
+    assert ax.get_xlabel().endswith("for a file na…, July.csv to look like January")
+
+
+def test_an_estimate_below_its_limit_is_drawn():
+    ax = plot_comparison(comparison([column(value=0.05, lower=0.1)]))
     ax.figure.draw_without_rendering()
     assert ax.containers
 

@@ -13,10 +13,11 @@ import pytest
 
 import densdiff as dd
 from densdiff import messages
+from densdiff.data.match import SchemaChanges
 from densdiff.errors import InputError, MissingExtraError
 from densdiff.report import changes as changes_page
-from densdiff.report import figures, page, svg, write_balance, write_changes, write_comparison
-from densdiff.results import Curve, Map, Shares
+from densdiff.report import column_figures, page, svg, write_balance, write_changes, write_comparison
+from densdiff.results import Bars, Curve, Map, Shares
 from tests.pages import Elements, coordinates
 
 HOSTILE = [
@@ -125,14 +126,17 @@ def test_every_class_on_the_page_has_a_style(result, tmp_path):
     assert {name for name in used if not re.search(rf"\.{name}(?![\w-])", style)} <= set()
 
 
-def test_comparison_ranks_all_columns_and_folds_those_that_do_not_differ(compared, tmp_path):
+def test_columns_that_differ_get_cards_and_the_others_one_compact_table(compared, tmp_path):
     page = page_of(compared, tmp_path)
     ranked = Elements(page).of("th")
     names = [column.name for column in compared.columns]
     assert [text for text in ranked if text in names][: len(names)] == names
-    unfolded, folded = page.split("Columns without a significant difference")
+    drawn, listed = page.split("Columns without a significant difference")
     for column in compared.columns:
-        assert f"<h3>{column.name}</h3>" in (unfolded if column.differs else folded)
+        assert (f"<h3>{column.name}</h3>" in drawn) == column.differs
+        assert (f"<td>{column.kind}</td>" in listed.split(f">{column.name}</th>")[-1][:40]) != column.differs
+    assert "<h3>" not in listed.split("</table>")[0]
+    assert "<details>" not in page  # what is folded, the browser's search may not find
     assert {column.differs for column in compared.columns} == {True, False}
 
 
@@ -157,12 +161,16 @@ def test_no_row_of_the_data_is_on_the_page(changed, tmp_path):
     assert not [value for value in changed.series[:, 0] if f"{abs(value):.6f}"[:8] in page]
 
 
-def test_fifty_columns_make_a_page_of_less_than_a_megabyte(compared, tmp_path):
+def bars(random, values):
+    return Bars(values, 1.0, *random.uniform(size=(5, len(values))), spikes=Shares(("exactly 0",), *np.ones((2, 1))))
+
+
+def test_a_hundred_columns_make_a_page_of_less_than_one_and_a_half_megabytes(compared, tmp_path):
     random = np.random.default_rng(0)
     points = np.linspace(-1234.5, 1234.5, 121)
-    rough = [Curve(points, *random.normal(size=(5, 121))) for _ in range(48)]
-    levels = Shares(tuple(f"level number {k}" for k in range(12)), *random.dirichlet(np.ones(12), 2))
-    drawn = [*rough, levels, levels]
+    rough = [Curve(points, *random.normal(size=(5, 121))) for _ in range(38)]
+    levels = Shares(tuple(f"level number {k}" for k in range(12)), *random.dirichlet(np.ones(12), 2), 27)
+    drawn = [*rough, *(bars(random, np.arange(60.0)) for _ in range(10)), levels, levels, *[None] * 50]
     columns = [
         dataclasses.replace(compared.columns[0], name=f"a column {j}", picture=picture)
         for j, picture in enumerate(drawn)
@@ -170,7 +178,8 @@ def test_fifty_columns_make_a_page_of_less_than_a_megabyte(compared, tmp_path):
     worst = Map(points[:41], points[:41], random.normal(size=(41, 41)))
     pairs = [dataclasses.replace(compared.pairs[0], map=worst)] * 4
     path = dataclasses.replace(compared, columns=columns, pairs=pairs).to_html(tmp_path / "page.html")
-    assert 300_000 < path.stat().st_size < 1_000_000
+    assert 300_000 < path.stat().st_size < 1_500_000
+    assert "50 more columns of the list above are not drawn." in path.read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -233,8 +242,9 @@ def test_huge_and_tiny_numbers_are_drawn_like_others(changed, scale, tmp_path):
     def lines(drawn):
         return re.findall(r'd="([^"]*)" class="(?:in-. )?(?:line|area|band|solid)', drawn)
 
-    for draw in (figures.densities, figures.difference):
-        usual, scaled = draw("x", Curve(points, *heights)), draw("x", Curve(scale * points, *(heights / scale)))
+    for draw in (column_figures.densities, column_figures.difference):
+        curves = Curve(points, *heights), Curve(scale * points, *(heights / scale))
+        usual, scaled = (draw("x", curve, ("A", "B")) for curve in curves)
         assert lines(usual) == lines(scaled)
         assert lines(usual)
     scaled = dataclasses.replace(changed, series=scale * changed.series)
@@ -348,3 +358,98 @@ def test_missing_jinja_names_the_extra(result, tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(MissingExtraError, match=r"densdiff\[plot\]"):
         result.to_html(tmp_path / "page.html")
+
+
+def with_picture(compared, picture, **fields):
+    """A comparison whose first column has another picture."""
+    first = dataclasses.replace(compared.columns[0], picture=picture)
+    return dataclasses.replace(compared, columns=[first, *compared.columns[1:]], **fields)
+
+
+def a_curve(difference, reach=0.05, **fields):
+    points = np.linspace(0.0, 1.0, 21)
+    values, margin = np.full(21, difference), np.full(21, reach)
+    return Curve(points, points, points + difference, values, values - margin, values + margin, **fields)
+
+
+def test_tables_are_called_as_the_user_called_them(compared, tmp_path):
+    named = with_picture(compared, a_curve(0.5, outside=(0.021, 0.04)), names=("January", "July"))
+    page = page_of(named, tmp_path)
+    parsed = Elements(page)
+    assert parsed.of("h1") == ["January and July compared"]
+    shown = "".join(text for inside, text in parsed.text if inside not in ("pre", "style"))
+    body = shown.split("columns differ")[1]
+    assert "more in July" in body
+    assert "Outside the picture: 2.1 % of January and 4 % of July." in body
+    assert "300 of January, 300 of July" in parsed.of("td")
+    # what the result says in words of its own is not the page's
+    texts = [*(column.direction for column in named.columns), *(reason for _, reason in named.left_out)]
+    assert not re.findall(r".*\b(?:of|in) [AB]\b.*", re.sub("|".join(map(re.escape, texts)), "", body))
+
+
+def test_long_names_of_tables_are_cut_in_the_middle_and_stay_apart(compared, tmp_path):
+    names = tuple(f"/data/{'x' * 300}/{month}.csv" for month in ("january", "july"))
+    heading = Elements(page_of(dataclasses.replace(compared, names=names), tmp_path)).of("h1")[0]
+    assert len(heading) < 150
+    assert "january.csv" in heading
+    assert "july.csv" in heading
+    assert messages.short_names(("x" * 90 + "a" + "x" * 90, "x" * 90 + "b" + "x" * 90), 20)[0].startswith("A: ")
+    assert messages.short_names(("January", "July"), 20) == ("January", "July")
+
+
+def test_a_smallest_possible_p_is_a_bound(compared, tmp_path):
+    assert page.pvalue(0.001, 0.001) == "<= 0.001"
+    assert page.pvalue(0.002, 0.001) == "0.002"
+    assert page.pvalue(1e-7, 0.001) == "< 0.0001"
+    assert page.p_is(0.001, 0.001) == "p <= 0.001"
+    assert page.p_is(0.03, 0.001) == "p = 0.03"
+    assert compared.columns[0].pvalue == 0.005  # of 199 permutations
+    assert "<= 0.005" in Elements(page_of(compared, tmp_path)).of("td")
+
+
+def test_reasons_and_changes_of_the_schema_are_shown_if_there_are_any(compared, tmp_path):
+    plain = page_of(compared, tmp_path)
+    assert "<h2>Why</h2>" not in plain
+    assert "do not share" not in plain
+    schema = SchemaChanges(("gone",), ("new",), (("zip", "number", "category"),))
+    told = dataclasses.replace(compared, reasons=["a <b>reason</b>"], schema_changes=schema, names=("u", "v"))
+    parsed = Elements(page_of(told, tmp_path))
+    assert "a <b>reason</b>" in parsed.of("li")
+    assert {"only in u", "only in v", "number in u, category in v"} <= set(parsed.of("td"))
+    assert {"gone", "new", "zip"} <= set(parsed.of("th"))
+
+
+def test_the_page_says_why_a_column_differs_though_its_band_holds_zero(compared, tmp_path):
+    spread, sure = (page_of(with_picture(compared, a_curve(0.01, reach)), tmp_path) for reach in (0.5, 0.001))
+    assert "the band holds 0 everywhere" in spread
+    assert "the band holds 0 everywhere" not in sure
+    drawn = bars(np.random.default_rng(0), np.arange(20.0))
+    unsure = dataclasses.replace(drawn, lower=-np.ones(20), upper=np.ones(20))
+    assert "the change is in the share of rows with the very same value" in page_of(
+        with_picture(compared, unsure), tmp_path
+    )
+
+
+def test_notes_of_a_picture_stand_below_it(compared, tmp_path):
+    page = page_of(with_picture(compared, a_curve(0.5, notes=("f is rough here",))), tmp_path)
+    assert "F is rough here." in Elements(page).of("p")
+
+
+def test_size_in_words_has_total_variation_first_and_the_distance_beside_it(compared, tmp_path):
+    caption = "".join(Elements(page_of(compared, tmp_path)).of("figcaption")[:1])
+    text = re.sub(r"<[^>]*>", "", page_of(compared, tmp_path))
+    variation = compared.total_variation
+    assert f"{page.percent(variation.value)} of the rows would have to change" in text
+    assert f"at least {page.percent(variation.interval[0])}" in text
+    assert "normalized L2 distance" in text
+    assert caption
+
+
+def test_classes_that_are_numbers_are_called_classes(balanced, tmp_path):
+    numbered = dataclasses.replace(balanced, classes=(0, 1))
+    parsed = Elements(page_of(numbered, tmp_path))
+    share = page.percent(float(balanced.priors[0]))
+    assert f"class 0: {share}" in "".join(text for inside, text in parsed.text if inside in ("p", "span"))
+    assert "class 1" in parsed.of("th")
+    assert f"  class 0:  {100 * balanced.priors[0]:.1f} %" in str(numbered)
+    assert "  ill:   " in str(balanced)

@@ -72,15 +72,15 @@ class ClassBalanceResult(Receipt):
         return contents
 
     def __str__(self) -> str:
-        labels = [str(label) if isinstance(label, int | float) else messages.shown(label) for label in self.classes]
+        labels = [f"{messages.class_name(label)}:" for label in self.classes]
         wide = max(map(len, labels))
         lines = [f"Class balance of {self.n_y} rows, from {self.n_x} labelled rows"]
         for c, label in enumerate(labels):
             between = ""
             if self.intervals is not None:
-                low, high = self.intervals[c]
-                between = f"  [{low:.3f}, {high:.3f}] at {100 * self.level:g} %"
-            lines.append(f"  {label:<{wide}}  {self.priors[c]:.3f}{between}")
+                low, high = 100 * self.intervals[c]
+                between = f"  [{low:.1f} %, {high:.1f} %] at {100 * self.level:g} %"
+            lines.append(f"  {label:<{wide}}  {100 * self.priors[c]:.1f} %{between}")
         return "\n".join(lines + self._receipt_lines())
 
     def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:

@@ -4,13 +4,13 @@ The picture itself is drawn in `plots` and `report`.
 """
 
 import numpy as np
-from scipy.stats import gaussian_kde
 
+from densdiff.core.kernel_density import common_bandwidth, density_at
 from densdiff.core.scaling import FloatArray
 from densdiff.results import Mixture
 
 _POINTS = 121
-_KDE_ROWS = 1000
+_KDE_ROWS = 5000
 _FLAT = 1e-9  # of the largest value: a class that varies less has no density to draw
 _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
 
@@ -18,7 +18,10 @@ _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
 def mixture_picture(
     samples: list[FloatArray], new: FloatArray, priors: FloatArray, names: tuple[str, ...]
 ) -> Mixture | None:
-    """Densities in the column that tells classes apart best, from rows (n, d) of each; None if one is constant."""
+    """Densities in the column that tells classes apart best, from rows (n, d) of each; None if one is constant.
+
+    All have one bandwidth: where the shares are right, the classes add up to the density of the new rows.
+    """
     unit = np.max([np.abs(rows).max(axis=0) for rows in (*samples, new)], axis=0)
     unit = np.where(unit > 0, unit, 1.0)  # squares of 1e200 are no doubles
     samples, new = [rows / unit for rows in samples], new / unit
@@ -31,8 +34,9 @@ def mixture_picture(
         return None
     low, high = np.quantile(np.concatenate(columns), [_TAIL, 1.0 - _TAIL])
     points = np.linspace(low - _PAD * (high - low), high + _PAD * (high - low), _POINTS)
-    with np.errstate(over="ignore", under="ignore"):
-        densities = np.array([gaussian_kde(column)(points) for column in columns]) / unit[j]
+    bandwidth = common_bandwidth(columns[:-1])  # of the classes: the new rows are a mixture of them
+    with np.errstate(over="ignore"):
+        densities = np.array([density_at(points, column, bandwidth) for column in columns]) / unit[j]
     if not np.isfinite(densities).all():
         return None
     return Mixture(names[j], points * unit[j], densities[:-1] * priors[:, None], densities[-1])

@@ -151,7 +151,7 @@ def compare(
             )
     if markdown is not None:
         write_text(markdown, result.to_markdown())
-    _print_result(result, "compare", as_json, report, f"{file_label(a)} (A) and {file_label(b)} (B)")
+    _print_result(result, "compare", as_json, report)
     if markdown is not None and not as_json:
         emit(f"summary: {markdown}")
     _exit_if_found(fail_on_difference and result.differ)

@@ -85,13 +85,9 @@ def balance(result: Any) -> None:
     out = _print_answer(f"Class balance of {result.n_y} rows, from {result.n_x} labelled rows")
     limits = [[""]] * len(result.classes)
     if result.intervals is not None:
-        limits = [[f"{low:.3f} to {high:.3f}"] for low, high in result.intervals]
+        limits = [[f"{100 * low:.1f} % to {100 * high:.1f} %"] for low, high in result.intervals]
     rows = [
-        [
-            harmless(str(label)) if isinstance(label, int | float) else messages.quote_name(str(label)),
-            f"{share:.3f}",
-            *between,
-        ]
+        [messages.class_name(label), f"{100 * share:.1f} %", *between]
         for label, share, between in zip(result.classes, result.priors, limits, strict=True)
     ]
     _table(out, "Shares", ["class", "share", f"{100 * result.level:g} % interval"], rows)

@@ -13,8 +13,7 @@ _NAMED = 3  # of the things that a sentence lists
 
 def short_names(names: tuple[str, str]) -> tuple[str, str]:
     """What the tables are called in a sentence."""
-    first, second = (messages.one_line(name, _LONG) for name in names)
-    return (first, second) if first != second else ("A", "B")
+    return messages.short_names(names, _LONG)
 
 
 def headline(result: Any) -> str:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from densdiff.comparing.movement import describe_levels, describe_numbers, moved_levels, moved_numbers, spaced_values
-from densdiff.comparing.pictures import curve, shares
+from densdiff.comparing.pictures import number_picture, shares
 from densdiff.comparing.results import ColumnDifference
 from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
-from densdiff.results import Curve, Shares
+from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
@@ -43,7 +43,7 @@ class _ColumnParts:
     distance: ColumnDistance
     direction: str
     moved: float
-    picture: Curve | Shares | None
+    picture: Curve | Bars | Shares | None
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def _number_parts(
     ]
     distance = column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
-    picture = curve(column, CONFIDENCE) if is_drawn else None
+    picture = number_picture(column, CONFIDENCE) if is_drawn else None
     moved = moved_numbers(*map(spaced_values, values))
     return _ColumnParts(cells, distance, describe_numbers(*values, settings.name), moved, picture)
 
@@ -155,6 +155,6 @@ def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
     return _ColumnParts([] if cells is None else [cells], distance, direction, moved, picture)
 
 
-def _picture(pair: Pair, seed: int) -> Curve | None:
+def _picture(pair: Pair, seed: int) -> Curve | Bars | None:
     """The picture of a column of numbers that was not drawn before; a constant has none."""
-    return None if pair.levels or not pair.varying[0] else curve(NumberColumn(pair, seed), CONFIDENCE)
+    return None if pair.levels or not pair.varying[0] else number_picture(NumberColumn(pair, seed), CONFIDENCE)

@@ -12,7 +12,7 @@ from densdiff.comparing.wording import percent
 from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
-from densdiff.results import Curve, Map, Receipt, Shares
+from densdiff.results import Bars, Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
 
 
@@ -35,11 +35,9 @@ class ColumnDifference:
     direction: str
     total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
     total_variation_interval: tuple[float, float] = (0.0, 1.0)
-    moved: float = (
-        0.0  # share of rows that moved between eighths of all rows, or between the eight most frequent levels
-    )
+    moved: float = 0.0  # share of rows that moved between eighths of all rows, or the eight most frequent levels
     is_smallest: bool = False  # whether no relabelling was as extreme: the p-value is at most that
-    picture: Curve | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+    picture: Curve | Bars | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     @property
     def p_text(self) -> str:

@@ -79,10 +79,7 @@ def _complete_rows(reader: Reading, block: Any, start: int) -> Table:
 
 
 def _fill_values(matched: MatchedSources) -> dict[str, Fill]:
-    """By the name of each column that lacks values: its known numbers, sorted, to fill it with, or its kind.
-
-    None for a column that has no value in one of the tables.
-    """
+    """By the name of each column that lacks values: its known numbers, sorted, to fill it with, or its kind."""
     fills: dict[str, Fill] = {}
     numbers: list[int] = []
     summaries = (summary.columns for summary in matched.summaries)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-from scipy.stats import gaussian_kde
 
 from densdiff import messages
+from densdiff.core.kernel_density import common_bandwidth, density_at
 from densdiff.data.points import check_new_rows
 from densdiff.errors import InputError, NotFittedError
 from densdiff.plots.canvas import LARGEST_RUG, FloatArray, drawn_range, new_axes, plain_label
@@ -87,13 +87,14 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     classes, rows = [sample[:, j] for sample in balance.samples_], new[:, j]
     low, high = drawn_range(np.concatenate([*classes, rows]))
     grid, base = np.linspace(low, high, 401), np.zeros(401)
+    bandwidth = common_bandwidth(classes) or common_bandwidth([rows])  # one, or the stack would not match the line
     for c, (values, prior) in enumerate(zip(classes, priors, strict=True)):
-        top = base + prior * _density(values, grid)
-        text = f"{plain_label(balance.classes_[c])}: {100 * prior:.0f} %"
+        top = base + prior * _density(values, grid, bandwidth)
+        text = f"{plain_label(messages.class_name(balance.classes_[c]))}: {100 * prior:.0f} %"
         style: dict[str, Any] = {"facecolor": COLORS[c % 7], "edgecolor": "white", "hatch": HATCHES[c // 7 % 4]}
         ax.fill_between(grid, base, top, alpha=0.55, label=text, **style)
         base = top
-    ax.plot(grid, _density(rows, grid), color="black", lw=1.8, label=f"{len(rows)} new rows")
+    ax.plot(grid, _density(rows, grid, bandwidth), color="black", lw=1.8, label=f"{len(rows)} new rows")
     if len(rows) <= LARGEST_RUG:
         ax.vlines(rows, 0.0, 0.035, color="black", lw=0.7, alpha=0.5, transform=ax.get_xaxis_transform())
     ax.set_xlim(low, high)
@@ -113,9 +114,10 @@ def _most_separating_column(samples: tuple[FloatArray, ...]) -> int:
     return int(np.argmax(np.divide(between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0)))
 
 
-def _density(values: FloatArray, grid: FloatArray) -> FloatArray:
+def _density(values: FloatArray, grid: FloatArray, bandwidth: float) -> FloatArray:
     """A smooth curve of unit area for the eye; a bar for a constant."""
-    if np.ptp(values) == 0:
+    if np.ptp(values) == 0 or bandwidth == 0:
         near = np.abs(grid - values[0]) <= 0.01 * np.ptp(grid)
         return np.asarray(near / (near.sum() * (grid[1] - grid[0])))
-    return np.asarray(gaussian_kde(values)(grid))
+    unit = float(np.abs(grid).max())  # squares of 1e200 are no doubles
+    return density_at(grid / unit, values / unit, bandwidth / unit) / unit

@@ -46,7 +46,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
     ...     write_balance(Path(folder, "report.html"), result).name
     'report.html'
     """
-    labels = [messages.quote_name(str(label)) for label in result.classes]
+    labels = [messages.class_name(label) for label in result.classes]
     rows = [
         {
             "label": labels[c],
@@ -58,7 +58,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
     ]
     order = np.argsort(-result.priors, kind="stable").tolist()
     shares = [
-        f"{rows[c]['label']} {rows[c]['share']}" + (f" ({rows[c]['between']})" if rows[c]["between"] else "")
+        f"{rows[c]['label']}: {rows[c]['share']}" + (f" ({rows[c]['between']})" if rows[c]["between"] else "")
         for c in order[:_LISTED]
     ]
     more = f" and {len(order) - _LISTED} more classes" if len(order) > _LISTED else ""
@@ -67,7 +67,7 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
         "balance.html",
         result.to_dict(),
         title=title or "Class balance of new rows",
-        answer=f"Of {result.n_y} new rows: {', '.join(shares)}{more}.",
+        answer=f"Of {result.n_y} new rows, {', '.join(shares)}{more}.",
         level=f"{100 * result.level:g} %",
         drawn=figures.share_intervals(labels, result.priors, result.intervals),
         mixture=None if result.profile is None else figures.mixture(labels, result.profile),

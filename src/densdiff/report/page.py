@@ -21,7 +21,7 @@ from densdiff.io.write import atomic_write
 from densdiff.report.svg import Svg, plain
 
 _COMPUTES = ("numpy", "scipy", "scikit-learn")
-_WHOLE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-&gt;")
+_WHOLE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-&gt;|\d+(?:\.\d+)? %|\bp (?:=|&lt;=?) \d[\d.e-]*\d")
 _LEAST_P = 1e-4  # smaller ones are shown as less than this
 
 
@@ -64,18 +64,21 @@ def distance(value: float) -> str:
     return "0" if value == 0 else f"{value:.3f}" if value >= 0.0005 else "< 0.001"
 
 
-def pvalue(value: float) -> str:
-    """A p-value by itself."""
-    return f"{value:.3g}" if value >= _LEAST_P else f"< {_LEAST_P:g}"
+def pvalue(value: float, least: float = 0.0) -> str:
+    """A p-value by itself; ``least`` is the smallest one that a test could reach, and a bound rather than a value."""
+    if value < _LEAST_P:
+        return f"< {_LEAST_P:g}"
+    return f"{'<= ' * (value <= (1.0 + 1e-9) * least)}{value:.3g}"
 
 
-def p_is(value: float) -> str:
+def p_is(value: float, least: float = 0.0) -> str:
     """A p-value in a sentence."""
-    return f"p = {value:.3g}" if value >= _LEAST_P else f"p < {_LEAST_P:g}"
+    text = pvalue(value, least)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def unbroken(text: str) -> Svg:
-    """Text whose dates and arrows stay on one line each."""
+    """Text whose dates, arrows, shares and p-values stay on one line each."""
     return Svg(_WHOLE.sub(r'<span class="nowrap">\g<0></span>', escape(plain(text))))
 
 

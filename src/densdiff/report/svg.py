@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 FloatArray = npt.NDArray[np.float64]
 
+WIDE = 720.0  # of a picture as wide as the page
+HALF = WIDE / 2  # of the others
 _FIXED = (1e-4, 1e6)  # numbers of this size are written without an exponent
 
 
@@ -170,3 +172,20 @@ def _share(values: FloatArray | float, low: float, high: float) -> FloatArray:
     """Where in a range values lie, from 0 to 1, without the overflow that high - low could have."""
     width = high / 2 - low / 2
     return (np.asarray(values, dtype=np.float64) / 2 - low / 2) / width if width else np.full(np.shape(values), 0.5)
+
+
+def half_panel(x: tuple[float, float], y: tuple[float, float]) -> Panel:
+    """The panel of a picture that is half as wide as the page and 190 high."""
+    return Panel(x, y, 46.0, 8.0, HALF - 10.0, 166.0)
+
+
+def x_axis(panel: Panel) -> Svg:
+    """The horizontal axis with round numbers."""
+    values = ticks(*panel.x, 5)
+    return panel.below(values, tick_labels(values))
+
+
+def y_axis(panel: Panel) -> Svg:
+    """The vertical axis with round numbers."""
+    values = ticks(*panel.y, 6)
+    return panel.beside(values, tick_labels(values))

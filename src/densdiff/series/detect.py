@@ -34,6 +34,7 @@ from densdiff.testing.plan import check_estimator
 from densdiff.threads import on_one_thread
 
 _TUNINGS = ("series", "window")
+_LAG = 5  # samples in a subsequence unless it is said
 _SHORTEST = 4  # samples in a window
 _SEASON = 0.6  # of a season, in an automatic window
 _TUNED = {
@@ -118,7 +119,7 @@ def detect_changes(
     *,
     time: Any = None,
     window: Any = "auto",
-    lag: int = 5,
+    lag: int = _LAG,
     tuning: str = "series",
     n_changes: int | None = None,
     alpha: float = 0.05,
@@ -197,7 +198,7 @@ class _Settings:
             few = f"{messages.name_of('series')} has only {length} in all"
             raise InputError(f"{sides}, but {few}; use a smaller window", argument="window")
         search = _Search(data, plan, self.model, self.tuning, self.n_changes)
-        if plan.lag < self.lag:
+        if plan.lag < self.lag != _LAG:  # nobody chose the default
             cut = f"lag reduced from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
             search.notes.append(cut)
         return search.result()

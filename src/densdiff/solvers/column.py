@@ -118,10 +118,11 @@ def level_counts(pair: Pair, j: int) -> CountArray:
     return np.array([rows.level_counts(j, n_levels) for rows in (pair.x, pair.y)])
 
 
-def picture_rows(pair: Pair, seed: int) -> Pair:
-    """At most `PICTURE_ROWS` rows of each table, in their order."""
+def picture_rows(pair: Pair, seed: int, most: int | None = None) -> Pair:
+    """At most so many rows of each table, `PICTURE_ROWS` unless it is said, in their order."""
+    most = PICTURE_ROWS if most is None else most
     x, y = (
-        ArraySample(rows[np.sort(selection.draw_rows(seed, len(rows), min(len(rows), PICTURE_ROWS)))])
+        ArraySample(rows[np.sort(selection.draw_rows(seed, len(rows), min(len(rows), most)))])
         for rows in (pair.x, pair.y)
     )
     return replace(Pair.of(x, y, pair.names, pair.levels, pair.notes), varying=pair.varying)

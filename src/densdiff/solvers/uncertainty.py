@@ -12,9 +12,19 @@ from scipy.special import ndtr, ndtri
 
 from densdiff.core import noise
 from densdiff.core.scaling import FloatArray, from_log
-from densdiff.solvers.base import DIFFERENCE, DISTANCE_STEPS, LAM_STEP, FilterKernel, Model, Solver
+from densdiff.solvers.base import (
+    DENSITY_X,
+    DENSITY_Y,
+    DIFFERENCE,
+    DISTANCE_STEPS,
+    LAM_STEP,
+    FilterKernel,
+    Model,
+    Side,
+    Solver,
+)
 from densdiff.solvers.drawn_rows import spacing_of
-from densdiff.solvers.fit import Fit, Settings, find_fit
+from densdiff.solvers.fit import Fit, NamedSolver, Settings, find_fit
 from densdiff.solvers.prepared import LEVEL_ROWS, PAIRS_ROWS, Prepared, subsample
 from densdiff.solvers.roughness import Evidence, narrow_curve, narrowings, one_row_weight
 
@@ -61,14 +71,14 @@ def column_narrowing(fit: Fit, model: Model) -> FloatArray:
     for j in range(d):
         column = data.column(j)
         densities = find_fit(column, _AUTOMATIC).densities
-        widest = _width(densities.model(LAM_STEP**DISTANCE_STEPS))
+        widest = filter_width(densities.model(LAM_STEP**DISTANCE_STEPS))
         finest = model.sigma / max(spacing_of(column.pooled_rows[:, 0]), np.finfo(float).tiny)
-        factors[j] = max(1.0, min(_width(model) / widest, finest))
+        factors[j] = max(1.0, min(filter_width(model) / widest, finest))
     higher = float(factors.prod())
     return factors if higher <= _HIGHEST else np.asarray(factors ** (np.log(_HIGHEST) / np.log(higher)))
 
 
-def _width(model: Model) -> float:
+def filter_width(model: Model) -> float:
     """One over the frequency at which the filter of a model falls to a half; of large lam, as if it were exp(-1)."""
     return model.sigma / float(np.sqrt(2.0 * max(1.0, -np.log(model.lam))))
 
@@ -103,7 +113,7 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
     The band of one rough model, widened by what the model smears, and where finer models show more than it does by
     their limits.
     """
-    estimate, model, d = fit.difference(points), band_model(fit), points.shape[1] - len(fit.data.levels)
+    estimate, model = fit.difference(points), band_model(fit)
     factors = column_narrowing(fit, model)
     if (factors > 1.0).any():
         named = fit.drawn_out_model(model, factors)
@@ -111,7 +121,53 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
             points = points * factors
     else:
         (named,) = fit.single_models([model])
-    solver = named.solver
+    lower, upper, is_too_rough = _limits(named, model, points, level, simultaneous)
+    note = _TOO_ROUGH if is_too_rough else None
+    return Limits(estimate, np.minimum(estimate, lower), np.maximum(estimate, upper), note)
+
+
+class DensityBand(NamedTuple):
+    """p and q at points, limits below and above p - q, in the user's units, (k,) each; a note as in `Limits`."""
+
+    p: FloatArray
+    q: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    note: str | None
+
+
+def common_model(fit: Fit) -> Model:
+    """One model for p, q and f: that of the rougher one of the two densities."""
+    densities = fit.densities
+    return min((densities.solver.rougher_model(own.model, 1.0, 1.0) for own in densities.choices), key=filter_width)
+
+
+def density_band(fit: Fit, points: FloatArray, level: float) -> DensityBand:
+    """p, q and simultaneous limits of their difference at points in inner units of one column, all with one bandwidth.
+
+    For pictures: p - q is the centre of the limits, which widen as those of `band` where f is steep or finer models
+    show more. Densities may fall below 0 by a little.
+    """
+    model = common_model(fit)
+    (named,) = fit.single_models([model])
+    lower, upper, is_too_rough = _limits(named, model, points, level, simultaneous=True)
+    log_factor = _log_factor(named, model)
+    p, q = (from_log(_centers(named.solver, points, side), log_factor) for side in (DENSITY_X, DENSITY_Y))
+    return DensityBand(p, q, lower, upper, _TOO_ROUGH if is_too_rough else None)
+
+
+def _log_factor(named: NamedSolver, model: Model) -> float:
+    """Logarithm of what turns values of the only model of a solver into the user's units."""
+    return -named.solver.log_scale(model.sigma) - named.data.scaling.log_volume
+
+
+def _limits(
+    named: NamedSolver, model: Model, points: FloatArray, level: float, simultaneous: bool
+) -> tuple[FloatArray, FloatArray, bool]:
+    """Limits around the only model of a solver at points in its inner units, in the user's, (k,) each; whether f is
+    rougher than they can follow.
+    """
+    solver, d = named.solver, points.shape[1] - len(named.data.levels)
     # the finer grid of a rougher model may not reach all rows, and pairs of drawn ones take its place
     rough = rough_band(solver, named.data, points, level, simultaneous)
     lower, upper = rough.center - rough.factor * rough.error, rough.center + rough.factor * rough.error
@@ -124,10 +180,8 @@ def band(fit: Fit, points: FloatArray, level: float, simultaneous: bool) -> Limi
         if isinstance(solver, FilterKernel) and d > 0:
             evidence = Evidence.of(named.data, solver, model)
             lower, upper, is_too_rough = _widened(evidence, points, (lower, upper), rough.factor, level)
-    log_factor = -solver.log_scale(model.sigma) - named.data.scaling.log_volume
-    lower, upper = from_log(lower, log_factor), from_log(upper, log_factor)
-    note = _TOO_ROUGH if is_too_rough else None
-    return Limits(estimate, np.minimum(estimate, lower), np.maximum(estimate, upper), note)
+    log_factor = _log_factor(named, model)
+    return from_log(lower, log_factor), from_log(upper, log_factor), is_too_rough
 
 
 def _range_near(solver: Solver, points: FloatArray, reach: float, d: int) -> tuple[FloatArray, FloatArray]:
@@ -192,10 +246,10 @@ def rough_band(solver: Solver, data: Prepared, points: FloatArray, level: float,
     return RoughBand(_centers(solver, points), errors, factor)
 
 
-def _centers(solver: Solver, points: FloatArray) -> FloatArray:
-    """f at points by the solver's only model, times the scale of its sigma, (k,)."""
+def _centers(solver: Solver, points: FloatArray, side: Side = DIFFERENCE) -> FloatArray:
+    """f, or another curve, at points by the solver's only model, times the scale of its sigma, (k,)."""
     scale = np.exp(solver.log_scale(float(solver.sigmas[0])) - solver.log_scales[0])
-    return np.asarray(solver.unbiased(DIFFERENCE, (0, 0), points) * scale)
+    return np.asarray(solver.unbiased(side, (0, 0), points) * scale)
 
 
 def _multipliers(n: int, m: int, seed: int) -> FloatArray:
