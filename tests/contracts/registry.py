@@ -67,7 +67,7 @@ def tables(n: int) -> dict[str, Any]:
 
 def mixed_tables(n: int) -> dict[str, Any]:
     """A pair, a region, a column and the share of missing values differ."""
-    return {"A": _mixed(0, 3 * n, 0.2), "B": _mixed(1, 3 * n, 0.8)}
+    return {"A": _mixed(0, 7 * n, 0.2), "B": _mixed(1, 7 * n, 0.8)}
 
 
 def _mixed(seed: int, n: int, share: float) -> dict[str, np.ndarray]:
