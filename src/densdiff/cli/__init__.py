@@ -128,7 +128,7 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
-    _print_result(result, "compare", as_json, report)
+    _print_result(result, "compare", as_json, report, f"{file_label(a)} and {file_label(b)} compared")
     _exit_if_found(fail_on_difference and result.differ)
 
 
