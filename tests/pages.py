@@ -1,9 +1,11 @@
-"""Pages for tests: the elements of one, with what stands in them."""
+"""Pages for tests: one of a result, its elements with what stands in them, and bars to draw."""
 
 import re
 from html.parser import HTMLParser
 
 import numpy as np
+
+from densdiff.results import Bars, Shares
 
 
 class Elements(HTMLParser):
@@ -36,3 +38,14 @@ class Elements(HTMLParser):
 
 def coordinates(path):
     return np.array([[float(part) for part in point.split()] for point in re.findall(r"[ML]([^MLZ]+)", path)])
+
+
+def page_of(result, folder, name="page.html"):
+    """The page of a result as text."""
+    return result.to_html(folder / name).read_text("utf-8")
+
+
+def random_bars(random, count):
+    """Bars of so many values, with a spike."""
+    spikes = Shares(("exactly 0",), *np.ones((2, 1)))
+    return Bars(np.arange(float(count)), 1.0, *random.uniform(size=(5, count)), spikes=spikes)

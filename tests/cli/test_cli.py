@@ -316,7 +316,7 @@ def test_terminal_views_of_changes_and_balance(put):
     assert "seed 3" in text
     *_, train, new = labelled(put)
     text = on_terminal("balance", train, new, "--label", "y", "--seed", 5)
-    assert re.search(r"\bill +0\.\d\d\d +0\.000 to 0\.", text)
+    assert re.search(r"\bill +\d+\.\d % +0\.0 % to \d", text)
     assert "seed 5" in text
 
 

@@ -13,12 +13,11 @@ import pytest
 
 import densdiff as dd
 from densdiff import messages
-from densdiff.data.match import SchemaChanges
 from densdiff.errors import InputError, MissingExtraError
 from densdiff.report import changes as changes_page
 from densdiff.report import column_figures, page, svg, write_balance, write_changes, write_comparison
-from densdiff.results import Bars, Curve, Map, Shares
-from tests.pages import Elements, coordinates
+from densdiff.results import Curve, Map, Shares
+from tests.pages import Elements, coordinates, page_of, random_bars
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -34,38 +33,9 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module")
-def compared():
-    tables = dd.datasets.mixed_tables(300, correlation=0.8, random_state=1)
-    a, b = tables.a, tables.b
-    keep = ["spend", "satisfaction", "recommendation", "age", "region", "plan"]
-    a, b = ({name: table[name].copy() for name in keep} for table in (a, b))
-    b["plan"][:60] = None
-    a["empty"], b["empty"] = (np.full(300, np.nan) for _ in range(2))
-    with warnings.catch_warnings(action="ignore"):
-        return dd.compare(a, b, missing="level", n_permutations=199, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def changed():
-    data = dd.datasets.piecewise_series([120], size=2.0, length=240, random_state=0)
-    return dd.detect_changes(data.series, random_state=0)
-
-
-@pytest.fixture(scope="module")
-def balanced():
-    random = np.random.default_rng(0)
-    rows, labels = random.normal([[0.0], [2.0]] * 40), ["ill", "well"] * 40
-    return dd.ClassBalance(random_state=0).fit(rows, labels).estimate(random.normal(2.0, 1.0, (50, 1)))
-
-
 @pytest.fixture(params=["compared", "changed", "balanced"])
 def result(request):
     return request.getfixturevalue(request.param)
-
-
-def page_of(result, folder, name="page.html"):
-    return result.to_html(folder / name).read_text("utf-8")
 
 
 def embedded(page):
@@ -161,16 +131,12 @@ def test_no_row_of_the_data_is_on_the_page(changed, tmp_path):
     assert not [value for value in changed.series[:, 0] if f"{abs(value):.6f}"[:8] in page]
 
 
-def bars(random, values):
-    return Bars(values, 1.0, *random.uniform(size=(5, len(values))), spikes=Shares(("exactly 0",), *np.ones((2, 1))))
-
-
 def test_a_hundred_columns_make_a_page_of_less_than_one_and_a_half_megabytes(compared, tmp_path):
     random = np.random.default_rng(0)
     points = np.linspace(-1234.5, 1234.5, 121)
     rough = [Curve(points, *random.normal(size=(5, 121))) for _ in range(38)]
     levels = Shares(tuple(f"level number {k}" for k in range(12)), *random.dirichlet(np.ones(12), 2), 27)
-    drawn = [*rough, *(bars(random, np.arange(60.0)) for _ in range(10)), levels, levels, *[None] * 50]
+    drawn = [*rough, *(random_bars(random, 60) for _ in range(10)), levels, levels, *[None] * 50]
     columns = [
         dataclasses.replace(compared.columns[0], name=f"a column {j}", picture=picture)
         for j, picture in enumerate(drawn)
@@ -358,98 +324,3 @@ def test_missing_jinja_names_the_extra(result, tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without_jinja)
     with pytest.raises(MissingExtraError, match=r"densdiff\[plot\]"):
         result.to_html(tmp_path / "page.html")
-
-
-def with_picture(compared, picture, **fields):
-    """A comparison whose first column has another picture."""
-    first = dataclasses.replace(compared.columns[0], picture=picture)
-    return dataclasses.replace(compared, columns=[first, *compared.columns[1:]], **fields)
-
-
-def a_curve(difference, reach=0.05, **fields):
-    points = np.linspace(0.0, 1.0, 21)
-    values, margin = np.full(21, difference), np.full(21, reach)
-    return Curve(points, points, points + difference, values, values - margin, values + margin, **fields)
-
-
-def test_tables_are_called_as_the_user_called_them(compared, tmp_path):
-    named = with_picture(compared, a_curve(0.5, outside=(0.021, 0.04)), names=("January", "July"))
-    page = page_of(named, tmp_path)
-    parsed = Elements(page)
-    assert parsed.of("h1") == ["January and July compared"]
-    shown = "".join(text for inside, text in parsed.text if inside not in ("pre", "style"))
-    body = shown.split("columns differ")[1]
-    assert "more in July" in body
-    assert "Outside the picture: 2.1 % of January and 4 % of July." in body
-    assert "300 of January, 300 of July" in parsed.of("td")
-    # what the result says in words of its own is not the page's
-    texts = [*(column.direction for column in named.columns), *(reason for _, reason in named.left_out)]
-    assert not re.findall(r".*\b(?:of|in) [AB]\b.*", re.sub("|".join(map(re.escape, texts)), "", body))
-
-
-def test_long_names_of_tables_are_cut_in_the_middle_and_stay_apart(compared, tmp_path):
-    names = tuple(f"/data/{'x' * 300}/{month}.csv" for month in ("january", "july"))
-    heading = Elements(page_of(dataclasses.replace(compared, names=names), tmp_path)).of("h1")[0]
-    assert len(heading) < 150
-    assert "january.csv" in heading
-    assert "july.csv" in heading
-    assert messages.short_names(("x" * 90 + "a" + "x" * 90, "x" * 90 + "b" + "x" * 90), 20)[0].startswith("A: ")
-    assert messages.short_names(("January", "July"), 20) == ("January", "July")
-
-
-def test_a_smallest_possible_p_is_a_bound(compared, tmp_path):
-    assert page.pvalue(0.001, 0.001) == "<= 0.001"
-    assert page.pvalue(0.002, 0.001) == "0.002"
-    assert page.pvalue(1e-7, 0.001) == "< 0.0001"
-    assert page.p_is(0.001, 0.001) == "p <= 0.001"
-    assert page.p_is(0.03, 0.001) == "p = 0.03"
-    assert compared.columns[0].pvalue == 0.005  # of 199 permutations
-    assert "<= 0.005" in Elements(page_of(compared, tmp_path)).of("td")
-
-
-def test_reasons_and_changes_of_the_schema_are_shown_if_there_are_any(compared, tmp_path):
-    plain = page_of(compared, tmp_path)
-    assert "<h2>Why</h2>" not in plain
-    assert "do not share" not in plain
-    schema = SchemaChanges(("gone",), ("new",), (("zip", "number", "category"),))
-    told = dataclasses.replace(compared, reasons=["a <b>reason</b>"], schema_changes=schema, names=("u", "v"))
-    parsed = Elements(page_of(told, tmp_path))
-    assert "a <b>reason</b>" in parsed.of("li")
-    assert {"only in u", "only in v", "number in u, category in v"} <= set(parsed.of("td"))
-    assert {"gone", "new", "zip"} <= set(parsed.of("th"))
-
-
-def test_the_page_says_why_a_column_differs_though_its_band_holds_zero(compared, tmp_path):
-    spread, sure = (page_of(with_picture(compared, a_curve(0.01, reach)), tmp_path) for reach in (0.5, 0.001))
-    assert "the band holds 0 everywhere" in spread
-    assert "the band holds 0 everywhere" not in sure
-    drawn = bars(np.random.default_rng(0), np.arange(20.0))
-    unsure = dataclasses.replace(drawn, lower=-np.ones(20), upper=np.ones(20))
-    assert "the change is in the share of rows with the very same value" in page_of(
-        with_picture(compared, unsure), tmp_path
-    )
-
-
-def test_notes_of_a_picture_stand_below_it(compared, tmp_path):
-    page = page_of(with_picture(compared, a_curve(0.5, notes=("f is rough here",))), tmp_path)
-    assert "F is rough here." in Elements(page).of("p")
-
-
-def test_size_in_words_has_total_variation_first_and_the_distance_beside_it(compared, tmp_path):
-    caption = "".join(Elements(page_of(compared, tmp_path)).of("figcaption")[:1])
-    text = re.sub(r"<[^>]*>", "", page_of(compared, tmp_path))
-    variation = compared.total_variation
-    assert f"{page.percent(variation.value)} of the rows would have to change" in text
-    assert f"at least {page.percent(variation.interval[0])}" in text
-    assert "normalized L2 distance" in text
-    assert caption
-
-
-def test_classes_that_are_numbers_are_called_classes(balanced, tmp_path):
-    numbered = dataclasses.replace(balanced, classes=(0, 1))
-    parsed = Elements(page_of(numbered, tmp_path))
-    share = page.percent(float(balanced.priors[0]))
-    assert f"class 0: {share}" in "".join(text for inside, text in parsed.text if inside in ("p", "span"))
-    assert "class 1" in parsed.of("th")
-    assert f"  class 0:  {100 * balanced.priors[0]:.1f} %" in str(numbered)
-    assert "  ill:   " in str(balanced)

@@ -144,8 +144,12 @@ def _ends(points: FloatArray) -> tuple[float, float]:
 
 def _around_zero(drawn: Curve | Bars) -> tuple[float, float]:
     """A range that holds 0, the difference and nearly all of its limits: single ones far away would squash the rest."""
-    low = min(0.0, float(np.nanmin(drawn.difference)), float(np.nanquantile(drawn.lower, _NEARLY_NONE)))
-    high = max(0.0, float(np.nanmax(drawn.difference)), float(np.nanquantile(drawn.upper, 1.0 - _NEARLY_NONE)))
+    lowest = float(np.nanquantile(drawn.lower, _NEARLY_NONE, method="lower"))
+    highest = float(np.nanquantile(drawn.upper, 1.0 - _NEARLY_NONE, method="higher"))
+    low, high = (
+        min(0.0, float(np.nanmin(drawn.difference)), lowest),
+        max(0.0, float(np.nanmax(drawn.difference)), highest),
+    )
     pad = 0.05 * (high - low) or 1.0
     return low - pad, high + pad
 

@@ -69,7 +69,9 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
     """
     names = messages.short_names(result.names, _LEGEND)
     least = 1.0 / (result.test.n_permutations + 1)
-    changed = [_card(column, names, least) for column in result.columns if column.differs]
+    texts = [_column_p(column, result.adjustment, least) for column in result.columns]
+    columns = list(zip(result.columns, texts, strict=True))
+    changed = [_card(column, names, text) for column, text in columns if column.differs]
     variation = result.total_variation
     return write_template(
         path,
@@ -84,7 +86,7 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
         scale=figures.effect_scale(variation.value, variation.interval),
         changed=changed,
         drawn=[card for card in changed if card.pictures],
-        unchanged=[(column, _column_p(column, least)) for column in result.columns if not column.differs],
+        unchanged=[(column, text) for column, text in columns if not column.differs],
         pairs=[
             (pair, None if pair.map is None else figures.difference_map(pair.first, pair.second, pair.map, names))
             for pair in result.pairs
@@ -94,15 +96,15 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
     )
 
 
-def _column_p(column: Any, least: float) -> str:
-    """The adjusted p-value of a column; a bound if no relabelling of its own was as extreme."""
-    is_bound = column.pvalue <= (1.0 + 1e-9) * least
+def _column_p(column: Any, adjustment: str, least: float) -> str:
+    """The adjusted p-value of a column; a bound if no relabelling was as extreme, which Holm's rule multiplies."""
+    reached = column.pvalue if adjustment == "Holm" else column.pvalue_adjusted
+    is_bound = reached <= (1.0 + 1e-9) * least
     return pvalue(column.pvalue_adjusted, column.pvalue_adjusted if is_bound else 0.0)
 
 
-def _card(column: Any, names: tuple[str, str], least: float) -> _Card:
+def _card(column: Any, names: tuple[str, str], text: str) -> _Card:
     mark = figures.rank_mark(column.name, column.total_variation, column.total_variation_interval, column.differs)
-    text = _column_p(column, least)
     ends = f"[{distance(column.interval[0])}, {distance(column.interval[1])}]"
     p = f"p {text}" if text.startswith("<") else f"p = {text}"
     size = f"{_moved(column.total_variation, column.total_variation_interval[0])}; "
