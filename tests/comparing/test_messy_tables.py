@@ -340,7 +340,7 @@ def test_sentences_and_short_texts():
 def test_row_61_rows_that_stand_twice_are_counted():
     a, b = ({"x": numbers(seed), "z": numbers(seed + 5)} for seed in (0, 1))
     a = {name: np.concatenate([values, values[:10], b[name][:7]]) for name, values in a.items()}
-    note = "equal rows: 20 of A and 0 of B stand there more than once, and 7 of A stand in B too"
+    note = "equal rows: of A 20 and of B 0 are there more than once, and 7 of A are in B too"
     assert note in quietly(a, b).warnings
     tied = {"x": np.arange(120.0) % 5, "k": ["u", "v"] * 60}
     assert not any("equal rows" in text for text in quietly(tied, {"x": tied["x"], "k": ["u"] * 120}).warnings)

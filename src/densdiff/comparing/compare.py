@@ -24,7 +24,7 @@ from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
-from densdiff.errors import InputError, named
+from densdiff.errors import InputError, named, plain
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
@@ -33,6 +33,7 @@ from densdiff.testing.two_sample import pair_test
 from densdiff.threads import on_one_thread
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
+_DISTANCE_ROWS = 4000  # that the L2 distance of several columns is of: it costs the square of them
 _PAIRED = 100  # columns among which pairs are sought
 
 
@@ -146,11 +147,9 @@ def _display_name(table: Any, name: str) -> str:
 
 def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
     """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
-    fitted = rows_to_prefetch(seed, LSDD().n_centers, n, m)
+    fitted, drawn = rows_to_prefetch(seed, LSDD().n_centers, n, m), (_JOINT_ROWS, _DISTANCE_ROWS, PICTURE_ROWS)
     x, y = (
-        np.concatenate(
-            [rows, *(selection.draw_rows(seed, size, min(size, most)) for most in (_JOINT_ROWS, PICTURE_ROWS))]
-        )
+        np.concatenate([rows, *(selection.draw_rows(seed, size, min(size, most)) for most in drawn)])
         for rows, size in zip(fitted, (n, m), strict=True)
     )
     return x, y
@@ -165,12 +164,13 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     tables = tables.only([j for j, name in enumerate(tables.names) if name not in constants]) if constants else tables
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
-    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _JOINT_ROWS, "the distance of all columns")
+    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _DISTANCE_ROWS, "the L2 distance")
     distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
     tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
     test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
-    notes = [*distance.warnings, *notes]
+    told = set(map(plain, tables.notes))  # of both tables, as their parts call them
+    notes = [*(text for text in (*distance.warnings, *test.warnings) if text not in told), *notes]
     columns, missing, adjustment = _test_columns(_distinct_rows(every_column, pair.copies), settings, names[1], notes)
     chosen = _paired_columns(tables, columns, notes)
     rows = _rows_in_memory(tables, _distinct_rows(tables, pair.copies), joint, seed)
@@ -209,7 +209,7 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
         n_y=tables.sizes[1],
         seed=seed,
         tuning=f"{distance.tuning}; test {test.tuning}",
-        warnings=tuple(dict.fromkeys(map(named, [*tables.notes, *notes, *test.warnings]))),
+        warnings=tuple(dict.fromkeys(map(named, [*tables.notes, *notes]))),
     )
     reasons = find_reasons(result)
     return replace(result, differ=bool(reasons), reasons=reasons)

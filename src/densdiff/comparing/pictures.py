@@ -16,6 +16,7 @@ from densdiff.solvers.uncertainty import common_model, density_band, filter_widt
 from densdiff.sources.sample import all_at_once
 
 _POINTS, _SIDE = 121, 41
+_MAP_ROWS = 2000  # of a table that a map is made of
 _LEVELS = 12  # at most drawn
 _COUNTED_ROWS = 100_000  # of a table in memory
 _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it
@@ -105,7 +106,7 @@ def shares(column: LevelColumn) -> Shares:
 
 def map_of(pair: Pair, seed: int) -> Map:
     """The difference of two columns at the points of a grid."""
-    pair = picture_rows(pair, seed)
+    pair = picture_rows(pair, seed, _MAP_ROWS)
     (x, labels_x), (y, labels_y) = (_axis(pair, j) for j in (0, 1))
     rows = np.column_stack([part.ravel() for part in np.meshgrid(x, y)])
     if all(pair.levels) and pair.levels:

@@ -13,6 +13,7 @@ from densdiff.core.restating import restated_column
 from densdiff.core.rules import BoolArray, Condition, Rule
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import MISSING_LEVEL
+from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 
@@ -29,7 +30,8 @@ def find_regions(
     pooled, in_b = _pooled_rows(rows)
     n_levels = level_numbers(rows)
     places = {name: j for j, name in enumerate(tables.names)}
-    differing = [places[column.name] for column in columns if column.differs]
+    own = [name for column in columns if column.differs for name in (column.name, mark_name(column.name))]
+    differing = [places[name] for name in own if name in places]
     found = regions.find_regions(pooled, in_b, n_levels, alpha, np.random.default_rng([seed, 22]))
     told: list[Region] = []
     for region in found:
@@ -71,7 +73,7 @@ def _is_missing(rule: Rule, tables: MatchedTables) -> bool:
     (condition,) = rule
     lacking = {name for name, _, _ in tables.missing}
     name, levels = tables.names[condition.column], tables.levels[condition.column] or ()
-    if name in {f"{column} is missing" for column in lacking}:
+    if name in map(mark_name, lacking):
         return True
     inside = [levels[k] for k in condition.levels or ()]
     outside = [level for level in levels if level not in inside]

@@ -226,8 +226,8 @@ def repeated_rows_notes(x: Sample, y: Sample, where: tuple[str, str], levels: tu
     is_odd = len(numbers) > 1 and n_distinct > _UNLIKE * n_rows
     if not is_odd and not any(_is_continuous(np.concatenate([x[:][:, j], y[:][:, j]])) for j in numbers):
         return []
-    within = f"{twice_x} of {where[0]} and {twice_y} of {where[1]} stand there more than once"
-    return [f"equal rows: {within}, and {shared} of {where[0]} stand in {where[1]} too"]
+    within = f"of {where[0]} {twice_x} and of {where[1]} {twice_y} are there more than once"
+    return [f"equal rows: {within}, and {shared} of {where[0]} are in {where[1]} too"]
 
 
 def _is_continuous(values: FloatArray) -> bool:
