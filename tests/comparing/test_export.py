@@ -108,7 +108,7 @@ def test_reasons_come_before_the_table(found):
 
 def test_equal_tables_have_a_summary_too():
     tables = dd.datasets.mixed_tables(60, shift=0, share=None, random_state=0)
-    text = dd.compare(tables.a, tables.a, n_permutations=19, random_state=0).to_markdown()
+    text = dd.compare(tables.a, tables.a, n_permutations=39, random_state=0).to_markdown()
     assert text.startswith("**")
     assert "| column |" not in text
     assert "0 of 12 columns differ" in text
@@ -135,7 +135,7 @@ def test_names_do_not_change_the_form(found, name):
     lines = hostile.to_markdown().split("\n")
     assert len(lines) == len(plain)
     assert all(line.isprintable() for line in lines)
-    row = next(line for line, before in zip(lines, plain, strict=True) if line != before)
+    row = next(line for line, before in zip(lines, plain, strict=True) if line != before and before.startswith("|"))
     assert len(re.findall(r"(?<!\\)(?:\\\\)*\|", row)) == 5  # the edges of four cells
     assert "<" not in row
     assert not re.search(r"(?<!\\)(?:\\\\)*[`*\[]", row)

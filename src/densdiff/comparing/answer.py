@@ -85,8 +85,9 @@ def text_lines(result: Any) -> list[str]:
     lines = [result.answer, f"  effect      {size_text(result)}"]
     head = f"{len(changed)} of {len(result.columns)} differ ({result.adjustment}, p at most {0.5 * result.alpha:g})"
     lines += _block("columns", [*map(column_line, changed)], [head])
-    lines += _block("pairs", [pair.text(names) for pair in result.pairs])
-    lines += _block("regions", [region.text(names) for region in result.regions])
+    for title, findings in (("pairs", result.pairs), ("regions", result.regions)):
+        more = [result.unlisted[title]] if title in result.unlisted else []
+        lines += _block(title, [finding.text(names) for finding in findings], more)
     lines += _block("missing", _missing_lines(result, names))
     lines += _block("left out", [f"{messages.quote_name(name)}: {reason}" for name, reason in result.left_out])
     lines.append(f"  rows        {result.n_x} of {a}, {result.n_y} of {b}")

@@ -50,23 +50,21 @@ def frame_of(columns: Iterable[ColumnDifference]) -> Any:
 
 def markdown_of(result: Comparison) -> str:
     """A summary of at most 30 lines: the answer, why, the columns that differ, and the rest as a list."""
-    reasons: list[str] = list(getattr(result, "reasons", ()))
     lines = [f"**{escape_markdown(result.answer, 400)}**", ""]
-    if reasons:
-        lines += [*_items(reasons[:_REASONS]), ""]
+    if result.reasons:
+        lines += [*_items(result.reasons[:_REASONS]), ""]
     changed = [column for column in result.columns if column.differs]
     if changed:
         lines += ["| column | total variation | p | what changed |", "|---|---|---|---|"]
-        lines += [_table_row(column, result.test.n_permutations) for column in changed[:_COLUMNS]] + [""]
+        lines += list(map(_table_row, changed[:_COLUMNS])) + [""]
     return "\n".join(lines + list(_items(_findings(result, len(changed))))) + "\n"
 
 
-def _table_row(column: ColumnDifference, n_permutations: int) -> str:
-    is_least = column.pvalue_adjusted <= (1 + 1e-9) / (n_permutations + 1)
+def _table_row(column: ColumnDifference) -> str:
     cells = (
         messages.quote_name(column.name),
         f"{column.total_variation:.3g} (at least {column.total_variation_interval[0]:.2g})",
-        f"{'<= ' * is_least}{column.pvalue_adjusted:.2g}",
+        column.p_text.removeprefix("p ").removeprefix("= "),
         column.direction,
     )
     return f"| {' | '.join(map(escape_markdown, cells))} |"

@@ -14,7 +14,7 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.report import figures
-from densdiff.report.page import p_is, pvalue, receipt, write_template
+from densdiff.report.page import pvalue, receipt, write_template
 from densdiff.report.svg import FloatArray, tick_labels, ticks
 
 _DRAWN = 6  # columns
@@ -119,7 +119,7 @@ def _answer(result: Any) -> str:
     changes = list(zip(result.changes.tolist(), result.pvalues.tolist(), strict=True))
     if not changes:
         return f"No change found in {result.n_x} samples."
-    texts = [f"{_when(result, change)} ({p_is(p)})" for change, p in changes[:_LISTED]]
+    texts = [f"{_when(result, change)} ({messages.p_text(p)})" for change, p in changes[:_LISTED]]
     more = f" and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
     return f"{len(changes)} change{'s' * (len(changes) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.report import column_figures, figures
-from densdiff.report.page import distance, p_is, percent, pvalue, receipt, write_template
+from densdiff.report.page import distance, percent, receipt, write_template
 from densdiff.report.svg import Svg
 from densdiff.results import Bars, Curve, Shares
 
@@ -68,10 +68,7 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
     'report.html'
     """
     names = messages.short_names(result.names, _LEGEND)
-    least = 1.0 / (result.test.n_permutations + 1)
-    texts = [_column_p(column, result.adjustment, least) for column in result.columns]
-    columns = list(zip(result.columns, texts, strict=True))
-    changed = [_card(column, names, text) for column, text in columns if column.differs]
+    changed = [_card(column, names) for column in result.columns if column.differs]
     variation = result.total_variation
     return write_template(
         path,
@@ -82,11 +79,11 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
         result=result,
         names=names,
         level=f"{100 * result.distance.level:g} %",
-        size=_joint_size(result, names, p_is(result.test.pvalue, least)),
+        size=_joint_size(result, names, result.p_text),
         scale=figures.effect_scale(variation.value, variation.interval),
         changed=changed,
         drawn=[card for card in changed if card.pictures],
-        unchanged=[(column, text) for column, text in columns if not column.differs],
+        unchanged=[(column, _column_p(column)) for column in result.columns if not column.differs],
         pairs=[
             (pair, None if pair.map is None else figures.difference_map(pair.first, pair.second, pair.map, names))
             for pair in result.pairs
@@ -96,21 +93,18 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
     )
 
 
-def _column_p(column: Any, adjustment: str, least: float) -> str:
-    """The adjusted p-value of a column; a bound if no relabelling was as extreme, which Holm's rule multiplies."""
-    reached = column.pvalue if adjustment == "Holm" else column.pvalue_adjusted
-    is_bound = reached <= (1.0 + 1e-9) * least
-    return pvalue(column.pvalue_adjusted, column.pvalue_adjusted if is_bound else 0.0)
+def _column_p(column: Any) -> str:
+    """The adjusted p-value of a column by itself."""
+    return str(column.p_text.removeprefix("p ").removeprefix("= "))
 
 
-def _card(column: Any, names: tuple[str, str], text: str) -> _Card:
+def _card(column: Any, names: tuple[str, str]) -> _Card:
     mark = figures.rank_mark(column.name, column.total_variation, column.total_variation_interval, column.differs)
     ends = f"[{distance(column.interval[0])}, {distance(column.interval[1])}]"
-    p = f"p {text}" if text.startswith("<") else f"p = {text}"
     size = f"{_moved(column.total_variation, column.total_variation_interval[0])}; "
-    size += f"normalized L2 distance {distance(column.normalized)} {ends}; {p}"
+    size += f"normalized L2 distance {distance(column.normalized)} {ends}; {column.p_text}"
     pictures, notes = _pictures(column.name, column.picture, names)
-    return _Card(column, mark, text, size, pictures, notes)
+    return _Card(column, mark, _column_p(column), size, pictures, notes)
 
 
 def _moved(value: float, lower: float) -> str:

@@ -22,7 +22,6 @@ from densdiff.report.svg import Svg, plain
 
 _COMPUTES = ("numpy", "scipy", "scikit-learn")
 _WHOLE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+)?|-&gt;|\d+(?:\.\d+)? %|\bp (?:=|&lt;=?) \d[\d.e-]*\d")
-_LEAST_P = 1e-4  # smaller ones are shown as less than this
 
 
 def write_template(path: str | PathLike[str], template: str, data: Mapping[str, Any], **content: Any) -> Path:
@@ -45,7 +44,7 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
         "percent": percent,
         "distance": distance,
         "pvalue": pvalue,
-        "p_is": p_is,
+        "p_is": messages.p_text,
         "unbroken": unbroken,
     }
     text = environment.get_template(template).render(data=_json(data), **content)
@@ -64,17 +63,9 @@ def distance(value: float) -> str:
     return "0" if value == 0 else f"{value:.3f}" if value >= 0.0005 else "< 0.001"
 
 
-def pvalue(value: float, least: float = 0.0) -> str:
-    """A p-value by itself; ``least`` is the smallest one that a test could reach, and a bound rather than a value."""
-    if value < _LEAST_P:
-        return f"< {_LEAST_P:g}"
-    return f"{'<= ' * (value <= (1.0 + 1e-9) * least)}{value:.3g}"
-
-
-def p_is(value: float, least: float = 0.0) -> str:
-    """A p-value in a sentence."""
-    text = pvalue(value, least)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+def pvalue(value: float) -> str:
+    """A p-value by itself."""
+    return messages.p_text(value).removeprefix("p ").removeprefix("= ")
 
 
 def unbroken(text: str) -> Svg:
