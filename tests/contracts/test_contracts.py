@@ -228,7 +228,7 @@ def test_files_of_every_kind_give_the_bits_of_the_array(tmp_path):
         np.save(tmp_path / f"{name}.npy", rows)
     for ending in ("csv", "parquet", "npy"):
         found = answer(compare, A=tmp_path / f"A.{ending}", B=str(tmp_path / f"B.{ending}"))
-        assert bits(found) == bits(first(compare))
+        assert bits(found) | {"names": None} == bits(first(compare)) | {"names": None}  # files are called by theirs
 
 
 @each_estimator
