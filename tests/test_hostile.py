@@ -23,6 +23,7 @@ N = 24
 ELSEWHERE = {40: "tests/sources/test_clusters.py"}
 TABLES = ("arrays", "frames", "files", "command line")
 NUMBERS = (*TABLES, "stream", "series", "balance")
+OTHERS = tuple(entrance for entrance in NUMBERS if entrance not in TABLES[1:])  # not compare
 
 
 def normal(seed, n=N, d=2, shift=0.0):
@@ -143,7 +144,10 @@ def scaled(by, at=0.0, seed=1):
 
 COPIES = "every row occurs 10 times"
 ROWS = [
-    Row(1, "nan", plain, lambda: spoilt(np.nan), NUMBERS, r"x1.*(1 missing value, at row|is nan|missing)"),
+    Row(1, "nan", plain, lambda: spoilt(np.nan), OTHERS, r"x1.*(1 missing value, at row|is nan|missing)"),
+    Row(
+        1, "nan", plain, lambda: spoilt(np.nan), TABLES[1:], told="missing values are a level of their column.* 'x1' 0"
+    ),
     Row(3, "inf", plain, lambda: spoilt(np.inf), NUMBERS, r"x1.* (infinite|inf)"),
     Row(4, "all missing", plain, lambda: spoilt(np.nan, slice(None)), TABLES[1:], told="x1"),
     Row(4, "all missing", plain, lambda: spoilt(np.nan, slice(None)), ("arrays", "series", "balance"), "x1.*missing"),
@@ -249,7 +253,14 @@ ROWS = [
         plain,
         lambda: with_(normal(1), x1=np.datetime64("2026-01-01") + np.arange(N)),
         TABLES[1:],
-        "x1.*(date|text)",
+        told="x1.*numbers in .* and dates or times in ",
+    ),
+    Row(
+        23,
+        "dates in both",
+        *(lambda seed=seed: with_(normal(seed), d=np.datetime64("2026-01-01") + np.arange(N)) for seed in (0, 1)),
+        TABLES[1:],
+        told="left out because they hold dates or times: 'd'; to compare one, give",
     ),
     Row(
         24,
@@ -260,7 +271,15 @@ ROWS = [
         told="z",
     ),
     Row(24, "none in common", plain, lambda: {"y": normal(1)["x0"]}, TABLES[1:], "common"),
-    Row(26, "two kinds", plain, lambda: with_(normal(1), x1=["u", "v"] * (N // 2)), TABLES[1:], "x1.*text.*number"),
+    Row(
+        26,
+        "two kinds",
+        plain,
+        lambda: with_(normal(1), x1=["u", "v"] * (N // 2)),
+        TABLES[1:],
+        told="their kind differs: 'x1', numbers in .* and text in ",
+        holds=lambda found: [*map(list, found["schema_changes"]["other_kind"])] == [["x1", "number", "text"]],
+    ),
     Row(
         33,
         "escapes",

@@ -149,8 +149,10 @@ def test_columns_of_two_kinds_are_told_by_their_rows():
         "value"
     )
     words = pd.DataFrame({"v": ["u", "w"] * 25})
-    assert refused(dd.compare, [words, words], Blocks(b, [9])) == (
-        "column 'v' of A holds text (in B: numbers), first 'u' at row 0; numeric columns are needed: "
+    message = "no column is left to compare: 'v', text in A and numbers in B"
+    assert refused(dd.compare, [words, words], Blocks(b, [9])) == message
+    assert refused(dd.l2_distance, [words, words], Blocks(b, [9])) == (
+        "column 'v' of X holds text (in Y: numbers), first 'u' at row 0; numeric columns are needed: "
         "encode it as numbers or leave it out"
     )
 
@@ -185,7 +187,8 @@ def test_a_bad_value_far_into_a_file_is_named(tmp_path, good, ending, write, bad
     values[BAD] = bad
     write(tmp_path / f"B.{ending}", good | {"a": values})
     with sklearn.config_context(working_memory=0.1):
-        assert refused(dd.compare, tmp_path / f"A.{ending}", tmp_path / f"B.{ending}") == what.format(ending)
+        paths = tmp_path / f"A.{ending}", tmp_path / f"B.{ending}"
+        assert refused(dd.compare, *paths, missing="error") == what.format(ending)
 
 
 @pytest.mark.parametrize("row", [3, BAD])
@@ -201,9 +204,7 @@ def test_text_among_numbers_of_a_file_is_named(tmp_path, good, row, monkeypatch)
         message = refused(dd.compare, tmp_path / "A.csv", tmp_path / "B.csv")
         assert message.startswith(f"column 'a' of B.csv: 'oops' at row {row} is not a number")
         message = refused(dd.compare, tmp_path / "B.parquet", tmp_path / "B.parquet")
-        assert message.startswith(
-            f"column 'a' of B.parquet holds text: 'oops' at row {row} is not a number; numeric col"
-        )
+        assert message.startswith(f"column 'a' of B.parquet: 'oops' at row {row} is not a number, but 30099 of 30100 ")
 
 
 def test_flaws_of_large_text_files_are_named_by_row(tmp_path, good, monkeypatch):
@@ -275,7 +276,7 @@ def test_the_command_reads_large_files_in_blocks(tmp_path, rows):
         code, out, _ = run("compare", *paths, *quick, "--columns", "a")
         assert code == 0
         assert "60 of A.csv, 60 of B.csv" in out
-        assert refusal("compare", *paths) == (
+        assert refusal("compare", *paths, "--missing", "error") == (
             "column 'b' of A.csv: 1 missing value, at row 0; use --missing drop or --missing level"
         )
 
@@ -325,11 +326,13 @@ def test_the_command_balances_a_large_file(tmp_path, labelled):
     assert json.loads(expected[1])["n_y"] == 3000
 
 
-def test_dates_in_a_late_block_are_named_by_row():
+def test_dates_in_a_late_block_are_recognized():
     early = pd.DataFrame({"t": [None] * 40, "v": np.arange(40.0)})
     late = pd.DataFrame({"t": pd.to_datetime(["2024-05-01"] * 40), "v": np.arange(40.0)})
-    message = refused(dd.compare, [early, late], late, missing="drop")
-    assert message.startswith("column 't' of A holds dates or durations, first 2024-05-01")
+    with pytest.warns(dd.DensDiffWarning, match="left out because they hold dates or times: 't'"):
+        assert dd.compare([early, late], late, n_permutations=19).left_out == [("t", "dates or times")]
+    message = refused(dd.l2_distance, [early, late], late)
+    assert message.startswith("column 't' of X holds dates or durations, first 2024-05-01")
     assert " at row 40; turn them into numbers first" in message
 
 

@@ -103,7 +103,7 @@ def test_missing_values_are_refused_with_the_number_of_their_row():
     b.loc[400, "age"] = np.nan
     for left, right in ((a, b), (Blocks(a, [300]), Blocks(b, [100, 311]))):
         with pytest.raises(dd.InputError) as caught:
-            dd.compare(left, right)
+            dd.compare(left, right, missing="error")
         assert str(caught.value) == (
             'column \'age\' of B: 2 missing values, first at row 312; use missing="drop" or missing="level"'
         )

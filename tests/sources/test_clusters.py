@@ -115,7 +115,7 @@ def test_lazily_read_parquet_with_categories_is_compared_as_frames(stored):
         found, expected = (silently(dd.compare, *pair, **asked) for pair in (lazy, holes))
         same_columns(found, expected)
     with pytest.raises(dd.InputError, match=r"^column 'city' of A: 16 missing values, first at row 3; use missing="):
-        dd.compare(*lazy)
+        dd.compare(*lazy, missing="error")
 
 
 def test_nothing_of_the_size_of_the_samples_comes_to_the_driver(monkeypatch):

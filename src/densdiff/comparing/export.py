@@ -56,7 +56,7 @@ def markdown_of(result: Comparison) -> str:
     changed = [column for column in result.columns if column.differs]
     if changed:
         lines += ["| column | total variation | p | what changed |", "|---|---|---|---|"]
-        lines += list(map(_table_row, changed[:_COLUMNS])) + [""]
+        lines += [*map(_table_row, changed[:_COLUMNS]), ""]
     return "\n".join(lines + list(_items(_findings(result, len(changed))))) + "\n"
 
 
