@@ -105,7 +105,7 @@ def test_warnings_and_notes_read_as_python_and_the_warning_keeps_the_marks():
     notes = []
     with messages.set_display_names({"A": "jan.csv"}), pytest.warns(errors.DensDiffWarning) as caught:
         messages.warn(f"{messages.name_of('A')} is odd", notes)
-    assert notes == ["A is odd"] == [str(caught[0].message)]
+    assert notes == ["jan.csv is odd"] == [str(caught[0].message)]
     assert caught[0].category is errors.DensDiffWarning
     assert errors.marks(caught[0].message.marked) == [errors.Mark("A", "A", "jan.csv")]
     twin = pickle.loads(pickle.dumps(caught[0].message))

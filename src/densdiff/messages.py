@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from densdiff.errors import DensDiffWarning, mark, plain
+from densdiff.errors import DensDiffWarning, mark, named
 
 DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
 _TINY = 1e-4  # p-values below it are all alike
@@ -59,9 +59,9 @@ def name_of(argument: str) -> str:
 
 
 def warn(text: str, notes: list[str] | None = None) -> None:
-    """Warn at the line of the first caller outside the library, and add the text, without marks, to ``notes``."""
+    """Warn at the line of the first caller outside the library; ``notes`` get the text as its reader calls things."""
     if notes is not None:
-        notes.append(plain(text))
+        notes.append(named(text))
     if (collected := _collected.get()) is not None:
         collected.append(text)
         return

@@ -178,8 +178,8 @@ def test_row_24_columns_are_matched_by_name(put):
     assert refusal("compare", "A.csv", put({"c": table["a"]})) == (
         "A.csv and B.csv have no column in common: A.csv has 'a', 'b'; B.csv has 'c'; rename the columns to match"
     )
-    swapped = put({"b": table["b"], "a": table["a"]})
-    assert answer("A.csv", swapped) == answer("A.csv", put(table, "C.csv"))
+    swapped = answer("A.csv", put({"b": table["b"], "a": table["a"]}))
+    assert swapped == answer("A.csv", put(table))
 
 
 def test_row_25_duplicate_columns(put):
@@ -373,7 +373,7 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size_of_the_effect(put
     assert code == 0
     first = out.splitlines()[0]
     assert first.startswith(("At least 0.", "A.npy and B.npy differ, but in too few rows"))
-    assert out.splitlines()[1].startswith("  effect      negligible: total variation 0.0")
+    assert out.splitlines()[1].startswith("  effect      negligible: total variation 0")
     options = ("--seed", 1, "--min-effect", 0.08, "--fail-on-difference")
     code, out, _ = run("compare", "A.npy", "B.npy", *options)
     assert code == 0
