@@ -1,5 +1,7 @@
 """The nightly job: what breaks in tables every day is found, named first, and ends with status 1."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +10,7 @@ import densdiff as dd
 from tests.command_line import run
 
 N = 1000
+NIGHTLY = ("--min-effect", "0.01", "--fail-on-difference")  # as in the README
 
 
 def night(seed, columns=6, n=N):
@@ -60,8 +63,7 @@ def test_what_broke_is_found_named_first_and_fails_the_job(case, tmp_path):
     night(0, columns).to_csv(tmp_path / "yesterday.csv", index=False)
     broken(night(1, columns)).to_csv(tmp_path / "today.csv", index=False)
     files = tmp_path / "yesterday.csv", tmp_path / "today.csv"
-    least = "0.01" if "sentinel" in case else "0.05"
-    code, text, _ = run("compare", *files, "--min-effect", least, "--fail-on-difference", "--seed", 1)
+    code, text, _ = run("compare", *files, *NIGHTLY, "--seed", 1)
     assert code == 1
     lines = text.split("\n")
     assert f"; most in {name} (p <= 0.0" in lines[0]
@@ -74,7 +76,7 @@ def test_a_column_that_is_gone_fails_the_job(tmp_path):
     night(0, n=200).to_csv(tmp_path / "yesterday.csv", index=False)
     night(1, n=200).drop(columns="weight").to_csv(tmp_path / "today.csv", index=False)
     files = tmp_path / "yesterday.csv", tmp_path / "today.csv"
-    code, text, _ = run("compare", *files, "--min-effect", "0.05", "--fail-on-difference", "--seed", 1)
+    code, text, _ = run("compare", *files, *NIGHTLY, "--seed", 1)
     assert code == 1
     assert text.startswith("Column weight is only in yesterday.csv; ")
 
@@ -83,9 +85,15 @@ def test_a_night_like_any_other_is_quiet(tmp_path):
     night(0, n=200).to_csv(tmp_path / "yesterday.csv", index=False)
     night(1, n=200).to_csv(tmp_path / "today.csv", index=False)
     files = tmp_path / "yesterday.csv", tmp_path / "today.csv"
-    code, text, _ = run("compare", *files, "--min-effect", "0.05", "--fail-on-difference", "--seed", 1)
+    code, text, _ = run("compare", *files, *NIGHTLY, "--seed", 1)
     assert code == 0
     assert text.startswith("No difference was found between yesterday.csv and today.csv (p = ")
+
+
+def test_the_options_of_the_job_are_those_of_the_readme():
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text("utf-8")
+    line = next(line for line in readme.splitlines() if "densdiff compare before.parquet after.parquet" in line)
+    assert all(option in line.split() for option in NIGHTLY)
 
 
 def test_the_headline_is_not_below_the_column_that_broke():

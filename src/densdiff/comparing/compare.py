@@ -33,7 +33,7 @@ from densdiff.testing.two_sample import pair_test
 from densdiff.threads import on_one_thread
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
-_DISTANCE_ROWS = 4000  # that the L2 distance of several columns is of: it costs the square of them
+_DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
 _PAIRED = 100  # columns among which pairs are sought
 
 
