@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import warnings
-from dataclasses import FrozenInstanceError, fields, is_dataclass, replace
+from dataclasses import FrozenInstanceError, fields, is_dataclass
 from functools import cache
 
 import numpy as np
@@ -228,8 +228,7 @@ def test_files_of_every_kind_give_the_bits_of_the_array(tmp_path):
         np.save(tmp_path / f"{name}.npy", rows)
     for ending in ("csv", "parquet", "npy"):
         found = answer(compare, A=tmp_path / f"A.{ending}", B=str(tmp_path / f"B.{ending}"))
-        assert found.names == (f"A.{ending}", f"B.{ending}")
-        assert bits(replace(found, names=("A", "B"))) == bits(first(compare))
+        assert bits(found) == bits(first(compare))
 
 
 @each_estimator
