@@ -223,9 +223,9 @@ def test_the_command_compares_parquet_folders_on_a_cluster(cluster, stored):
     address = cluster.scheduler.address
     quick = ("--permutations", "39", "--seed", "0")
     code, out, err = run("compare", folder / "big_a", folder / "big_b", "--scheduler", address, *quick)
-    expected = dd.compare(a, b, n_permutations=39, random_state=0)
+    expected = dd.compare(a, b, names=("big_a", "big_b"), n_permutations=39, random_state=0)
     assert (code, err) == (0, "")
-    assert f"{expected.n_x} of A, {expected.n_y} of B" in out
+    assert f"{expected.n_x} of big_a, {expected.n_y} of big_b" in out
     assert str(expected).splitlines()[0] == out.splitlines()[0]
     chosen = run("compare", folder / "big_a", folder / "big_b", "--scheduler", address, *quick, "--columns", "size")
     assert "0 of 1 differ" in chosen[1] or "1 of 1 differ" in chosen[1]
