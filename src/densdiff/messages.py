@@ -114,11 +114,20 @@ def quote_name(name: str) -> str:
     return name if name and text[1:-1] == name == name.strip() else text
 
 
+def percent(share: float) -> str:
+    """A share in percent, with enough digits to tell it from 0."""
+    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
+
+
+def p_number(pvalue: float, is_smallest: bool = False) -> str:
+    """A p-value by itself; one that no relabelling could make smaller is an upper limit."""
+    return f"< {_TINY:g}" if pvalue < _TINY else f"{'<= ' * is_smallest}{pvalue:.3g}"
+
+
 def p_text(pvalue: float, is_smallest: bool = False) -> str:
-    """A p-value in a sentence; one that no relabelling could make smaller is an upper limit."""
-    if pvalue < _TINY:
-        return f"p < {_TINY:g}"
-    return f"p {'<=' if is_smallest else '='} {pvalue:.3g}"
+    """A p-value in a sentence."""
+    text = p_number(pvalue, is_smallest)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def class_name(label: Any) -> str:

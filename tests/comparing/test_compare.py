@@ -18,6 +18,7 @@ import pytest
 from scipy.stats import norm
 
 import densdiff as dd
+from densdiff import messages
 from densdiff.comparing import wording
 from densdiff.core import radial
 from densdiff.core.rules import Condition
@@ -299,7 +300,7 @@ def test_conditions_are_worded(condition, text):
 
 
 def test_shares_have_digits_that_tell_them_from_zero():
-    assert [wording.percent(share) for share in (0, 1e-5, 0.00099, 0.001, 0.123, 1)] == [
+    assert [messages.percent(share) for share in (0, 1e-5, 0.00099, 0.001, 0.123, 1)] == [
         "0.0 %",
         "0.001 %",
         "0.099 %",

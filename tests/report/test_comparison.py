@@ -7,7 +7,6 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.data.match import SchemaChanges
-from densdiff.report import page
 from densdiff.results import Curve
 from tests.pages import Elements, page_of, random_bars
 
@@ -54,8 +53,8 @@ def test_long_names_of_tables_are_cut_in_the_middle_and_stay_apart(compared, tmp
 
 
 def test_a_smallest_possible_p_is_a_bound(compared, tmp_path):
-    assert page.pvalue(0.002) == "0.002"
-    assert page.pvalue(1e-7) == "< 0.0001"
+    assert messages.p_number(0.002) == "0.002"
+    assert messages.p_number(1e-7) == "< 0.0001"
     first = dataclasses.replace(compared.columns[0], pvalue_adjusted=0.005, is_smallest=True)
     later = dataclasses.replace(compared.columns[0], pvalue_adjusted=0.015, is_smallest=False)
     cells = Elements(page_of(dataclasses.replace(compared, columns=[first, later]), tmp_path)).of("td")
@@ -101,8 +100,8 @@ def test_size_in_words_has_total_variation_first_and_the_distance_beside_it(comp
     caption = "".join(Elements(page_of(compared, tmp_path)).of("figcaption")[:1])
     text = re.sub(r"<[^>]*>", "", page_of(compared, tmp_path))
     variation = compared.total_variation
-    assert f"{page.percent(variation.value)} of the rows would have to change" in text
-    assert f"at least {page.percent(variation.interval[0])}" in text
+    assert f"{messages.percent(variation.value)} of the rows would have to change" in text
+    assert f"at least {messages.percent(variation.interval[0])}" in text
     assert "normalized L2 distance" in text
     assert caption
 
@@ -110,7 +109,7 @@ def test_size_in_words_has_total_variation_first_and_the_distance_beside_it(comp
 def test_classes_that_are_numbers_are_called_classes(balanced, tmp_path):
     numbered = dataclasses.replace(balanced, classes=(0, 1))
     parsed = Elements(page_of(numbered, tmp_path))
-    share = page.percent(float(balanced.priors[0]))
+    share = messages.percent(float(balanced.priors[0]))
     assert f"class 0: {share}" in "".join(text for inside, text in parsed.text if inside in ("p", "span"))
     assert "class 1" in parsed.of("th")
     assert f"  class 0:  {100 * balanced.priors[0]:.1f} %" in str(numbered)

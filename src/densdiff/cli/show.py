@@ -29,7 +29,7 @@ def comparison(result: Any) -> None:
             messages.quote_name(column.name),
             f"{column.total_variation:.3g}",
             f"{column.total_variation_interval[0]:.3g}",
-            column.p_text.removeprefix("p ").removeprefix("= "),
+            messages.p_number(column.pvalue_adjusted, column.is_smallest),
             column.direction,
         ]
         for column in result.columns

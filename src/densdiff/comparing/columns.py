@@ -28,16 +28,13 @@ from densdiff.testing.columns import (
 
 CONFIDENCE = 0.95  # level of intervals and bands
 UNCHANGED = "no significant change"
-PRESENT_ROWS = 20_000  # of a large file, of which words and directions are made where values are missing
+_PRESENT_ROWS = 20_000  # of a large file, of which words and directions are made where values are missing
 _PICTURED = 50  # columns that are drawn
 
 
 @dataclass(frozen=True)
 class _ColumnParts:
-    """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later.
-
-    What moved in numbers is told by the known ones, and filled in later.
-    """
+    """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later."""
 
     cells: list[ColumnCells]  # each is a test
     distance: ColumnDistance
@@ -122,7 +119,7 @@ def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
     mark = mark_name(tables.names[j])
     if mark not in tables.names:
         return tables.a.only([j]), tables.b.only([j])
-    both = [sample.only([j, tables.names.index(mark)]).spaced(PRESENT_ROWS) for sample in (tables.a, tables.b)]
+    both = [sample.only([j, tables.names.index(mark)]).spaced(_PRESENT_ROWS) for sample in (tables.a, tables.b)]
     present = [rows[rows[:, 1] == 0, :1] for rows in both]
     values = [own if len(own) else rows[:, :1] for own, rows in zip(present, both, strict=True)]
     return ArraySample(np.asfortranarray(values[0])), ArraySample(np.asfortranarray(values[1]))

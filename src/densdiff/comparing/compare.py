@@ -26,10 +26,11 @@ from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import InputError, named, plain
 from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
-from densdiff.testing.two_sample import pair_test
+from densdiff.testing.two_sample import TwoSampleResult, pair_test
 from densdiff.threads import on_one_thread
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
@@ -162,18 +163,11 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     every_column = tables
     constants = _constants(tables)
     tables = tables.only([j for j, name in enumerate(tables.names) if name not in constants]) if constants else tables
-    d, all_rows = len(tables.names), sum(tables.sizes)
-    few_columns = d == 1 or (d == 2 and not any(tables.levels))
-    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _DISTANCE_ROWS, "the L2 distance")
-    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
-    joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
-    tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
-    test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
-    told = set(map(plain, tables.notes))  # of both tables, as their parts call them
-    notes = [*(text for text in (*distance.warnings, *test.warnings) if text not in told), *notes]
-    columns, missing, adjustment = _test_columns(_distinct_rows(every_column, pair.copies), settings, names[1], notes)
+    joint = _compare_together(tables, settings)
+    distance, test, notes = joint.distance, joint.test, joint.notes
+    columns, missing, adjustment = _test_columns(_distinct_rows(every_column, joint.copies), settings, names[1], notes)
     chosen = _paired_columns(tables, columns, notes)
-    rows = _rows_in_memory(tables, _distinct_rows(tables, pair.copies), joint, seed)
+    rows = _rows_in_memory(tables, _distinct_rows(tables, joint.copies), joint.rows, seed)
     with messages.collect_warnings():  # what it has to say is in its own notes
         variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
     columns = _with_variations(columns, variation, missing, tables.sizes)
@@ -213,6 +207,32 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     )
     reasons = find_reasons(result)
     return replace(result, differ=bool(reasons), reasons=reasons)
+
+
+@dataclass(frozen=True)
+class _Joint:
+    """What is known of all columns together, and the rows that tell it."""
+
+    distance: DistanceResult
+    test: TwoSampleResult
+    rows: Pair
+    copies: int  # how often every row occurs
+    notes: list[str]
+
+
+def _compare_together(tables: MatchedTables, settings: _Settings) -> _Joint:
+    """The distance and the test of all columns together."""
+    seed = settings.seed
+    d, all_rows = len(tables.names), sum(tables.sizes)
+    few_columns = d == 1 or (d == 2 and not any(tables.levels))
+    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _DISTANCE_ROWS, "the L2 distance")
+    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
+    joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
+    test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
+    told = set(map(plain, tables.notes))  # of both tables, as their parts call them
+    own = [text for text in (*distance.warnings, *test.warnings) if text not in told]
+    return _Joint(distance, test, joint, pair.copies, [*own, *notes])
 
 
 def _constants(tables: MatchedTables) -> list[str]:

@@ -11,11 +11,12 @@ import numpy as np
 from densdiff import messages
 from densdiff.comparing.effects import smallest_effect
 from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
-from densdiff.comparing.wording import emptied_text, percent, schema_texts
+from densdiff.comparing.wording import emptied_text, schema_texts
 from densdiff.core import resample
 from densdiff.core.regions import conditional_counts
 from densdiff.core.separation import newcombe_interval
 from densdiff.distance.total_variation import TotalVariationResult
+from densdiff.messages import percent
 
 
 def missing_rates(

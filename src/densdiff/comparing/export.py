@@ -64,7 +64,7 @@ def _table_row(column: ColumnDifference) -> str:
     cells = (
         messages.quote_name(column.name),
         f"{column.total_variation:.3g} (at least {column.total_variation_interval[0]:.2g})",
-        column.p_text.removeprefix("p ").removeprefix("= "),
+        messages.p_number(column.pvalue_adjusted, column.is_smallest),
         column.direction,
     )
     return f"| {' | '.join(map(escape_markdown, cells))} |"

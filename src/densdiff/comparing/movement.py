@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.comparing.wording import percent
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import MISSING_LEVEL
+from densdiff.messages import percent
 from densdiff.sources.sample import Sample
 
 CountArray = npt.NDArray[np.integer]

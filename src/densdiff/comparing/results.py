@@ -8,10 +8,10 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.comparing.answer import SHOWN, headline, short_names, text_lines
-from densdiff.comparing.wording import percent
 from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
+from densdiff.messages import percent
 from densdiff.results import Bars, Curve, Map, Receipt, Shares
 from densdiff.testing.two_sample import TwoSampleResult
 

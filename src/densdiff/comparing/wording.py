@@ -19,11 +19,6 @@ def effect_word(total_variation: float) -> str:
     return next((word for limit, word in EFFECTS if total_variation < limit), "very large")
 
 
-def percent(share: float) -> str:
-    """A share in percent, with enough digits to tell it from 0."""
-    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
-
-
 def whole_percent(share: float) -> str:
     """A share in percent as a headline gives it, rounded down: what is at least so much stays true."""
     hundredths = np.floor(1000 * share) / 10 if share < 0.1 else np.floor(100 * share)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from densdiff import messages
+from densdiff.messages import percent
 from densdiff.report import figures
-from densdiff.report.page import percent, receipt, write_template
+from densdiff.report.page import receipt, write_template
 
 _LISTED = 4  # classes in the answer
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.report import figures
-from densdiff.report.page import pvalue, receipt, write_template
+from densdiff.report.page import receipt, write_template
 from densdiff.report.svg import FloatArray, tick_labels, ticks
 
 _DRAWN = 6  # columns
@@ -131,7 +131,7 @@ def _when(result: Any, change: int) -> str:
 def _regimes(result: Any) -> list[dict[str, Any]]:
     """The stretches between changes: where each begins, how long it is, and the level of the first columns."""
     borders = [0, *result.changes.tolist(), len(result.series)]
-    pvalues = ["", *map(pvalue, result.pvalues.tolist())]
+    pvalues = ["", *map(messages.p_number, result.pvalues.tolist())]
     return [
         {
             "when": _when(result, start),

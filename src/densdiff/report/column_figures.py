@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from densdiff import messages
-from densdiff.report.page import percent
+from densdiff.messages import percent
 from densdiff.report.svg import (
     HALF,
     FloatArray,

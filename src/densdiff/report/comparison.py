@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from densdiff import messages
+from densdiff.messages import percent
 from densdiff.report import column_figures, figures
-from densdiff.report.page import distance, percent, receipt, write_template
+from densdiff.report.page import distance, receipt, write_template
 from densdiff.report.svg import Svg
 from densdiff.results import Bars, Curve, Shares
 
@@ -95,7 +96,7 @@ def write_comparison(path: str | PathLike[str], result: Any, title: str | None =
 
 def _column_p(column: Any) -> str:
     """The adjusted p-value of a column by itself."""
-    return str(column.p_text.removeprefix("p ").removeprefix("= "))
+    return messages.p_number(column.pvalue_adjusted, column.is_smallest)
 
 
 def _card(column: Any, names: tuple[str, str]) -> _Card:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.report.page import percent
+from densdiff.messages import percent
 from densdiff.report.svg import (
     HALF,
     WIDE,

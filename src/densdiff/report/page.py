@@ -41,9 +41,9 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
     )
     environment.filters |= {
         "bare": messages.quote_name,
-        "percent": percent,
+        "percent": messages.percent,
         "distance": distance,
-        "pvalue": pvalue,
+        "pvalue": messages.p_number,
         "p_is": messages.p_text,
         "unbroken": unbroken,
     }
@@ -53,19 +53,9 @@ def write_template(path: str | PathLike[str], template: str, data: Mapping[str, 
     return Path(path)
 
 
-def percent(share: float) -> str:
-    """A share in percent, with enough digits to tell it from 0."""
-    return f"{100 * share:.1f} %" if share >= 0.001 or share == 0 else f"{100 * share:.2g} %"
-
-
 def distance(value: float) -> str:
     """A normalized distance; nobody compares more than three decimals of it, and the JSON has them."""
     return "0" if value == 0 else f"{value:.3f}" if value >= 0.0005 else "< 0.001"
-
-
-def pvalue(value: float) -> str:
-    """A p-value by itself."""
-    return messages.p_text(value).removeprefix("p ").removeprefix("= ")
 
 
 def unbroken(text: str) -> Svg:
