@@ -794,3 +794,15 @@ def test_row_42_many_rows_with_a_tiny_shift_lead_with_the_size(put):
     size = f"L2 distance {found.distance.normalized:.3g} [{low:.3g}, {high:.3g}] out of 1"
     assert str(found).split("\n")[1].startswith("  effect      negligible: total variation 0.0")
     assert str(found).split("\n")[1].endswith(size)
+
+
+@pytest.mark.hostile(9)
+def test_row_09_more_copies_than_rows_of_the_distance_are_recognized():
+    a, b = ({"x": numbers(seed, 1500), "y": numbers(seed + 7, 1500), "z": numbers(seed + 9, 1500)} for seed in (0, 1))
+    single, double = (
+        quietly(*({name: np.tile(values, times) for name, values in table.items()} for table in (a, b)))
+        for times in (1, 2)
+    )
+    assert [column.pvalue for column in double.columns] == [column.pvalue for column in single.columns]
+    assert double.distance.squared == single.distance.squared
+    assert any("every row occurs" in note for note in double.warnings)

@@ -225,14 +225,17 @@ def _compare_together(tables: MatchedTables, settings: _Settings) -> _Joint:
     seed = settings.seed
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
-    pair, notes = _draw_rows(tables, seed, all_rows if few_columns else _DISTANCE_ROWS, "the L2 distance")
-    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    most = all_rows if few_columns else _DISTANCE_ROWS
+    # a draw of rows that all occur several times would hold some of them once
+    source = tables if max(tables.rows) <= most else _distinct_rows(tables, joint.copies)
+    pair, notes = _draw_rows(source, seed, most, "the L2 distance")
+    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
     test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
     told = set(map(plain, tables.notes))  # of both tables, as their parts call them
     own = [text for text in (*distance.warnings, *test.warnings) if text not in told]
-    return _Joint(distance, test, joint, pair.copies, [*own, *notes])
+    return _Joint(distance, test, joint, max(pair.copies, joint.copies), [*own, *notes])
 
 
 def _constants(tables: MatchedTables) -> list[str]:
