@@ -13,7 +13,7 @@ from densdiff.data.tables import match_tables
 from densdiff.results import Bars, Curve
 from densdiff.solvers import column, uncertainty
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
-from densdiff.testing.columns import WESTFALL_YOUNG, number_cells
+from densdiff.testing.columns import number_cells
 from tests.large import Blocks
 
 
@@ -89,9 +89,9 @@ def test_a_column_prepared_once_tells_what_separate_models_do(most, monkeypatch)
     monkeypatch.setattr(column, "PICTURE_ROWS", most)
     pair = match_tables(*mixed(90, 70)).column(0)
     both = NumberColumn(pair, 3)
-    cells, distance, drawn = number_cells(both, WESTFALL_YOUNG), both.distance(0.9), pictures.number_picture(both, 0.9)
+    cells, distance, drawn = number_cells(both), both.distance(0.9), pictures.number_picture(both, 0.9)
 
-    alone = number_cells(NumberColumn(pair, 3), WESTFALL_YOUNG)
+    alone = number_cells(NumberColumn(pair, 3))
     np.testing.assert_array_equal(cells.index, alone.index)
     np.testing.assert_array_equal(cells.statistics(cells.counts[:1]), alone.statistics(alone.counts[:1]))
     whole = dd.LSDD(random_state=3).fit_pair(pair).l2_distance(0.9)

@@ -14,6 +14,8 @@ from densdiff.data.tables import match_tables
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn, level_counts
 from densdiff.sources.array_sample import ArraySample
 from densdiff.testing import columns as column_tests
+from densdiff.testing import units
+from densdiff.testing.columns import ColumnTester
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
 
@@ -23,16 +25,30 @@ def one(x, y):
     return match_tables({"c": x}, {"c": y}).column(0)
 
 
-def level_cells(x, y, adjustment=column_tests.WESTFALL_YOUNG):
-    return column_tests.level_cells(LevelColumn(one(x, y)), adjustment)
+def level_cells(x, y):
+    return column_tests.level_cells(LevelColumn(one(x, y)))
 
 
-def number_cells(x, y, adjustment=column_tests.WESTFALL_YOUNG):
-    return column_tests.number_cells(NumberColumn(one(x, y), 0), adjustment)
+def number_cells(x, y):
+    return column_tests.number_cells(NumberColumn(one(x, y), 0))
 
 
-def pvalues(cells, sizes, adjustment, permutations):
-    return column_tests.column_pvalues(cells, sizes, adjustment, permutations=permutations, alpha=0.05, seed=0)
+def column_tester(sizes, permutations=999, n_tests=1, in_memory=True):
+    return ColumnTester(sizes, in_memory, n_tests, permutations=permutations, alpha=0.05, seed=0)
+
+
+def pvalues(cells, sizes, permutations, in_memory=True):
+    """p-values of columns and adjusted ones."""
+    asked = column_tester(sizes, permutations, len(cells), in_memory)
+    tests = [asked.test(each, place) for place, each in enumerate(cells)]
+    return np.array([test.pvalue for test in tests]), asked.adjusted(tests)
+
+
+def relabelled_counts(cells, labels, unit_of_row=None):
+    """Rows of A in each cell for labels (k, units) of units, rows if they are not given."""
+    units = np.arange(labels.shape[1]) if unit_of_row is None else unit_of_row
+    in_units = column_tests._rows_by_unit(cells, units, labels.shape[1])
+    return np.asarray((in_units @ labels.T.astype(np.float32)).T).astype(int)
 
 
 def letters(seed, n, m, p=(0.5, 0.3, 0.2), q=(0.2, 0.3, 0.5)):
@@ -74,7 +90,7 @@ def test_levels_are_counted_as_by_a_loop(x, y):
     expected = [[Counter(part)[level] for level in levels] for part in ([*x, "d"], [*y, "a"])]
     assert levels == tuple(sorted({*x, *y, "a", "d"}))
     assert level_counts(pair, 0).tolist() == expected
-    cells = column_tests.level_cells(LevelColumn(pair), column_tests.WESTFALL_YOUNG)
+    cells = column_tests.level_cells(LevelColumn(pair))
     assert cells.index.tolist() == [levels.index(value) for value in [*x, "d", *y, "a"]]
 
 
@@ -108,7 +124,7 @@ def test_each_row_of_a_number_stands_in_the_cell_that_counts_it(shape):
 
 
 @pytest.mark.parametrize("column", ["number", "level", "off the grid"])
-def test_relabelled_counts_equal_brute_force(column):
+def test_relabelled_counts_equal_brute_force(monkeypatch, column):
     cells = level_cells(*letters(2, 14, 9)) if column == "level" else number_cells(*numbers(2, 14, 9))
     if column == "off the grid":
         index = cells.index.copy()
@@ -121,13 +137,15 @@ def test_relabelled_counts_equal_brute_force(column):
         [sum(row[i] and cells.index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
         for row in labels.tolist()
     ]
-    assert column_tests._relabelled_counts(cells, labels).tolist() == expected
+    for dense in (0.0, 2.0):  # as a full matrix and as a sparse one
+        monkeypatch.setattr(column_tests, "_DENSE", dense)
+        assert relabelled_counts(cells, labels).tolist() == expected
 
 
 def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
-        np.testing.assert_array_equal(column_tests._relabelled_counts(cells, is_a[None])[0], cells.counts[0])
+        np.testing.assert_array_equal(relabelled_counts(cells, is_a[None])[0], cells.counts[0])
 
 
 def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
@@ -138,8 +156,8 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     parts = list(itertools.combinations(range(n + m), n))  # the data are the first
     labels = np.array([[i in part for i in range(n + m)] for part in parts])
     monkeypatch.setattr(resample, "relabellings", lambda *_: iter([labels[1:]]))
-    p, adjusted = pvalues(columns, (n, m), column_tests.WESTFALL_YOUNG, len(parts) - 1)
-    assert column_tests.choose_adjustment(n, m, len(parts) - 1) == column_tests.WESTFALL_YOUNG
+    p, adjusted = pvalues(columns, (n, m), len(parts) - 1)
+    assert column_tester((n, m)).adjustment == column_tests.WESTFALL_YOUNG
 
     values = []
     for cells in columns:
@@ -200,67 +218,114 @@ def test_holm_of_nothing_is_nothing():
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "permutations", "how"),
+    ("n", "m", "in_memory", "how"),
     [
-        (100, 100, 999, "Westfall-Young"),
-        (110, 100, 999, "Westfall-Young"),
-        (100, 110, 999, "Westfall-Young"),
-        (111, 100, 999, "Holm"),
-        (100, 111, 999, "Holm"),
-        (25_000, 25_000, 1000, "Westfall-Young"),
-        (25_001, 25_000, 1000, "Holm"),
+        (100, 100, True, "Westfall-Young"),
+        (110, 100, True, "Westfall-Young"),
+        (100, 110, True, "Westfall-Young"),
+        (111, 100, True, "Holm"),
+        (100, 111, True, "Holm"),
+        (1_000_000, 1_000_000, True, "Westfall-Young"),
+        (100, 100, False, "Holm"),
     ],
 )
-def test_the_adjustment_follows_the_sizes(n, m, permutations, how):
-    assert column_tests.choose_adjustment(n, m, permutations) == how
+def test_the_adjustment_follows_the_sizes(n, m, in_memory, how):
+    assert column_tester((n, m), in_memory=in_memory).adjustment == how
+
+
+@pytest.mark.parametrize(("n", "m"), [(14, 9), (3000, 1000), (3001, 1000), (60_000, 700), (100_000, 100_000)])
+def test_units_hold_every_row_and_are_as_many_as_are_worth_while(n, m):
+    found = column_tests.column_units(n, m, 0)
+    assert found.sizes == (n, m)
+    assert (found.x.rows_each == 1) == (n + m <= 4000)
+    assert min(found.x.n_units, found.y.n_units) >= min(100, m)
+    assert found.x.n_units + found.y.n_units <= 10_100
+
+
+def test_tables_of_very_different_size_have_no_units():
+    assert column_tests.column_units(150, 1_000_000, 0) is None
+    assert column_tester((150, 1_000_000)).adjustment == column_tests.HOLM
+
+
+@pytest.mark.parametrize("column", ["number", "level"])
+def test_units_are_relabelled_as_their_rows_would_be(monkeypatch, column):
+    """The statistics of every relabelling of units, from the rows that each unit has."""
+    monkeypatch.setattr(column_tests, "_ROWS", 10)
+    monkeypatch.setattr(column_tests, "_UNITS", 12)
+    monkeypatch.setattr(units, "_EACH", 4)
+    n, m = 41, 38
+    cells = level_cells(*letters(2, n, m)) if column == "level" else number_cells(*numbers(2, n, m))
+    asked = column_tester((n, m), 29)
+    assert asked.units.x.rows_each > 1
+    test = asked.test(cells, 0)
+    tables = []
+    for labels in asked._few.tolist():
+        in_a = np.array(labels)[asked._unit_of_row]
+        counts = [int(np.sum(in_a & (cells.index == k))) for k in range(cells.counts.shape[1])]
+        assert sum(counts) == n
+        tables.append(cells.statistics(np.array([counts]))[0])
+    np.testing.assert_allclose(test.values, resample.largest_standardized(np.array(tables)), rtol=1e-9)
+    assert test.pvalue == resample.pvalue(test.values[0], test.values[1:])
+
+
+def test_units_keep_the_level_of_a_test():
+    """Of 400 pairs of equal laws, sorted as files are, about a twentieth has p <= 0.05."""
+    random = np.random.default_rng(0)
+    asked = column_tester((2500, 2500), 99)
+    small = []
+    for seed in range(400):
+        x, y = np.sort(random.integers(0, 4, (2, 2500)), axis=1)
+        cells = column_tests._share_cells(
+            np.array([np.bincount(part, minlength=4) for part in (x, y)]), np.concatenate([x, y])
+        )
+        small.append(asked.test(cells, seed).pvalue <= 0.05)
+    assert abs(np.mean(small) - 0.05) <= 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
 def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     n, m, count = 14, 9, 20_000
     x, y = np.array(["a"] * 9 + ["b"] * 5), np.array(["a"] * 3 + ["b"] * 6)
-    p, adjusted = pvalues([level_cells(x, y, column_tests.HOLM)], (n, m), column_tests.HOLM, count)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    assert column_tests.choose_adjustment(n, m, count) == column_tests.HOLM
-    assert adjusted[0] == p[0]
-    assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
+    for in_memory in (False, True):
+        p, adjusted = pvalues([level_cells(x, y)], (n, m), count, in_memory)
+        assert adjusted[0] == p[0]
+        assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
 
-def test_many_columns_can_still_reach_alpha_by_holm():
-    cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2)), column_tests.HOLM) for seed in range(30)]
-    cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)), column_tests.HOLM)
-    p, adjusted = pvalues(cells, (60, 40), column_tests.HOLM, 19)
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_many_columns_can_still_reach_alpha_by_holm(in_memory):
+    cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2))) for seed in range(30)]
+    cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)))
+    p, adjusted = pvalues(cells, (60, 40), 19, in_memory)
     assert adjusted[7] <= 0.05 < np.delete(adjusted, 7).min()
     assert p[7] == 1 / (1 + 4 * 30 / 0.05)
 
 
-def test_a_closer_look_is_taken_only_where_it_may_matter(monkeypatch):
-    tried = []
-    drawn = resample.permuted_counts
-    monkeypatch.setattr(resample, "permuted_counts", lambda *of: (tried.append(of[2]), drawn(*of))[1])
-    same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20), column_tests.HOLM)
-    other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10), column_tests.HOLM)
-    for cells, counts in ((same, [19]), (other, [19, 80])):
-        tried.clear()
-        p, _ = pvalues([cells], (60, 40), column_tests.HOLM, 19)
-        assert tried == counts
-        assert p[0] == (1.0 if cells is same else 1 / 81)
+def test_a_closer_look_is_taken_only_where_it_may_matter():
+    same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20))
+    other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10))
+    for in_memory in (False, True):
+        asked = column_tester((60, 40), 19, in_memory=in_memory)
+        assert [len(asked.test(cells, 0).values) for cells in (same, other)] == [20, 81]
+        assert [asked.test(cells, 0).pvalue for cells in (same, other)] == [1.0, 1 / 81]
 
 
-def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch):
-    cells = level_cells(*letters(5, 60, 40), column_tests.HOLM)
-    whole = pvalues([cells], (60, 40), column_tests.HOLM, 999)
+@pytest.mark.parametrize("in_memory", [False, True])
+def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch, in_memory):
+    cells = level_cells(*letters(5, 60, 40))
+    whole = pvalues([cells], (60, 40), 999, in_memory)
     monkeypatch.setattr(resample, "_COUNTS", 300)
-    parts = pvalues([cells], (60, 40), column_tests.HOLM, 999)
+    monkeypatch.setattr(column_tests, "_LABELS", 300)
+    parts = pvalues([cells], (60, 40), 999, in_memory)
     np.testing.assert_array_equal(whole, parts)
 
 
 def test_a_column_of_one_value_has_no_cells_and_no_distance():
     number = NumberColumn(one(np.ones(4), np.ones(5)), 0)
     level = LevelColumn(one(np.array(["a"] * 4), np.array(["a"] * 5)))
-    for adjustment in (column_tests.WESTFALL_YOUNG, column_tests.HOLM):
-        assert column_tests.number_cells(number, adjustment) is None
-        assert column_tests.level_cells(level, adjustment) is None
+    assert column_tests.number_cells(number) is None
+    assert column_tests.level_cells(level) is None
     assert number.distance(0.95) == ColumnDistance(0.0, (0.0, 0.0))
     assert level.distance(0.95).normalized == 0.0
 

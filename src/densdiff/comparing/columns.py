@@ -15,16 +15,7 @@ from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
-from densdiff.testing.columns import (
-    HOLM,
-    ColumnCells,
-    choose_adjustment,
-    column_pvalues,
-    level_cells,
-    number_cells,
-    smallest_pvalue,
-    spike_cells,
-)
+from densdiff.testing.columns import HOLM, ColumnTest, ColumnTester, level_cells, number_cells, spike_cells
 
 CONFIDENCE = 0.95  # level of intervals and bands
 UNCHANGED = "no significant change"
@@ -34,9 +25,9 @@ _PICTURED = 50  # columns that are drawn
 
 @dataclass(frozen=True)
 class _ColumnParts:
-    """What is told of a column before p-values are; no cells if it is constant, no picture if it is drawn later."""
+    """What is told of a column by itself; no tests if it is constant, no picture if it is drawn later."""
 
-    cells: list[ColumnCells]  # each is a test
+    tests: list[ColumnTest]
     distance: ColumnDistance
     direction: str
     moved: float
@@ -59,17 +50,25 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     marks = {mark_name(name) for name, *_ in tables.missing if name in tables.names}
     places = [j for j, name in enumerate(tables.names) if name not in marks]
     d, seed = len(places), settings.seed
-    adjustment = choose_adjustment(*tables.rows, settings.permutations, all_at_once(tables.a, tables.b))
+    numbers = sum(tables.levels[j] is None for j in places)
+    tester = ColumnTester(
+        tables.rows,
+        all_at_once(tables.a, tables.b),
+        d + numbers,  # which have two tests each
+        permutations=settings.permutations,
+        alpha=settings.share * settings.alpha,
+        seed=seed,
+    )
 
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
         if pair.levels:
-            return _level_parts(pair, adjustment)
+            return _level_parts(pair, tester, j)
         values = _present_values(tables, j)
-        return _number_parts(pair, values, settings, adjustment, d <= _PICTURED)
+        return _number_parts(pair, values, settings, tester, (j, d <= _PICTURED))
 
     columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
-    pvalues, adjusted, are_smallest = _combined_pvalues(columns, tables.rows, adjustment, settings)
+    pvalues, adjusted, are_smallest = _combined_pvalues(columns, tester, settings.share)
     differences = [
         ColumnDifference(
             name=tables.names[place],
@@ -87,29 +86,26 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     ]
     order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
     pictures = {j: columns[j].picture or _picture(tables.column(places[j]), seed) for j in order[:_PICTURED]}
-    return [replace(differences[j], picture=pictures.get(j)) for j in order], adjustment
+    return [replace(differences[j], picture=pictures.get(j)) for j in order], tester.adjustment
 
 
 def _combined_pvalues(
-    columns: list[_ColumnParts], sizes: tuple[int, int], adjustment: str, settings: ColumnSettings
+    columns: list[_ColumnParts], tester: ColumnTester, share: float
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """p-values of columns, adjusted ones, and whether none could be smaller, (d,) each: of the best test of each."""
-    cells = [cells for column in columns for cells in column.cells]
-    owners = np.repeat(np.arange(len(columns)), [len(column.cells) for column in columns])
+    tests = [test for column in columns for test in column.tests]
+    owners = np.repeat(np.arange(len(columns)), [len(column.tests) for column in columns])
     pvalues, adjusted = np.ones(len(columns)), np.ones(len(columns))
     are_smallest = np.zeros(len(columns), dtype=bool)
-    if not cells:
+    if not tests:
         return pvalues, adjusted, are_smallest
-    level, permutations = settings.share * settings.alpha, settings.permutations
-    every, every_adjusted = column_pvalues(
-        cells, sizes, adjustment, permutations=permutations, alpha=level, seed=settings.seed
-    )
-    smallest = smallest_pvalue(len(cells), adjustment, permutations, level) * (1.0 + 1e-9)
+    every, every_adjusted = np.array([test.pvalue for test in tests]), tester.adjusted(tests)
+    smallest = tester.smallest_pvalue * (1.0 + 1e-9)
     for j in np.unique(owners):
         own = owners == j
         pvalues[j] = min(1.0, own.sum() * every[own].min())
-        adjusted[j] = min(1.0, every_adjusted[own].min() / settings.share)
-        floors = every[own] if adjustment == HOLM else every_adjusted[own]
+        adjusted[j] = min(1.0, every_adjusted[own].min() / share)
+        floors = every[own] if tester.adjustment == HOLM else every_adjusted[own]
         are_smallest[j] = floors.min() <= smallest
     return pvalues, adjusted, are_smallest
 
@@ -126,30 +122,31 @@ def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
 
 
 def _number_parts(
-    pair: Pair, values: tuple[Sample, Sample], settings: ColumnSettings, adjustment: str, is_pictured: bool
+    pair: Pair, values: tuple[Sample, Sample], settings: ColumnSettings, tester: ColumnTester, asked: tuple[int, bool]
 ) -> _ColumnParts:
     """A column of numbers; its picture is made here if it shows the very rows of the fit.
 
     Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
     """
+    place, is_pictured = asked
     column = NumberColumn(pair, settings.seed)
-    cells = [
-        cells for cells in (number_cells(column, adjustment), spike_cells(column, adjustment)) if cells is not None
-    ]
+    cells = [cells for cells in (number_cells(column), spike_cells(column)) if cells is not None]
+    tests = [tester.test(one, place) for one in cells]
     distance = column.distance(CONFIDENCE)
     is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
     picture = number_picture(column, CONFIDENCE) if is_drawn else None
     moved = moved_numbers(*map(spaced_values, values))
-    return _ColumnParts(cells, distance, describe_numbers(*values, settings.name), moved, picture)
+    return _ColumnParts(tests, distance, describe_numbers(*values, settings.name), moved, picture)
 
 
-def _level_parts(pair: Pair, adjustment: str) -> _ColumnParts:
+def _level_parts(pair: Pair, tester: ColumnTester, place: int) -> _ColumnParts:
     """A column of categories: everything follows from its counts."""
     column = LevelColumn(pair)
-    cells, distance = level_cells(column, adjustment), column.distance(CONFIDENCE)
+    cells, distance = level_cells(column), column.distance(CONFIDENCE)
+    tests = [] if cells is None else [tester.test(cells, place)]
     picture = None if column.is_constant else shares(column)
     direction, moved = describe_levels(column.levels, *column.counts), moved_levels(*column.counts)
-    return _ColumnParts([] if cells is None else [cells], distance, direction, moved, picture)
+    return _ColumnParts(tests, distance, direction, moved, picture)
 
 
 def _picture(pair: Pair, seed: int) -> Curve | Bars | None:

@@ -5,7 +5,6 @@ A relabelling is a row of booleans that says which pooled rows are X. Statistics
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations, product
 from math import comb, prod
 
@@ -22,6 +21,7 @@ BoolArray = npt.NDArray[np.bool_]
 _LEAST_TAIL = 1e-9
 _TIE = 1e-9  # relative: two sums of the same terms in another order are the same number
 _AT_ONCE = 1 << 25  # labels drawn at a time
+_FEW_BLOCKS = 8  # that are shuffled one by one
 _COUNTS = 1 << 21  # counts in cells drawn at a time: 16 MiB
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
 _BAND = 1e-10  # of a filter's peak: frequencies beyond are left out
@@ -102,56 +102,88 @@ def cell_middles(cells: Cells, axes: list[Axis]) -> FloatArray:
 def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:
     """E12 of each model (sigma, lam) for each row of counts of X, (k, M): observed or from `permuted_counts`.
 
-    A statistic is the power of the difference at the frequencies of a grid, weighted by the filter of its model. Only
-    those within the widest filter's band count, so matrices of cosines and sines are often cheaper than a fast
-    Fourier transform, which computes them all.
+    A statistic is the power of the difference at the frequencies of a grid, weighted by the filter of its model. Each
+    model has a grid of its own, that is just long enough for its kernel: a wide one needs few frequencies, since its
+    band is narrow, and so does a narrow one, whose grid is short.
     """
-    d = len(cells.shape)
-    pad = int(max(reach(sigma, lam, _WRAP[d]) for sigma, lam in models) / cells.spacing) + 1
-    shape = [next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape)]
-    lines, times = [], []  # frequencies from 0 up along each axis, and how many of either sign each stands for
-    for n in shape:
-        line = 2 * np.pi / (n * cells.spacing) * np.arange(n // 2 + 1)
-        filters = _filters(line**2, models).max(axis=1)
-        line = line[: np.flatnonzero(filters > _BAND * filters.max())[-1] + 1]
-        lines.append(line)
-        times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
-    weights = _filters(box([line**2 for line in lines], np.add), models)
-    weights *= (box(times) / np.prod([n * cells.spacing for n in shape]))[:, None]
-    at, powers = _power_function(cells, shape, lines)
     n, m = cells.counts.sum(axis=1)
+    grids = [_ModelGrid.of(cells, model) for model in models]
     statistics = np.empty((len(counts), len(models)))
-    for first in range(0, len(counts), at):
-        batch = counts[first : first + at]
-        grid = np.zeros((len(batch), int(np.prod(cells.shape))))
-        grid[:, cells.occupied] = batch / n - (cells.pooled - batch) / m
-        statistics[first : first + at] = powers(grid.reshape(-1, *cells.shape)).reshape(len(batch), -1) @ weights
+    step = max(1, AT_ONCE // max(max(grid.size for grid in grids), len(cells.occupied)))
+    for first in range(0, len(counts), step):
+        batch = counts[first : first + step]
+        differences = batch / n - (cells.pooled - batch) / m  # (k, c)
+        part = statistics[first : first + step]
+        if len(cells.shape) == 1 and all(grid.by_products for grid in grids):
+            part[:] = _line_statistics(cells, differences, grids)
+            continue
+        dense = np.zeros((len(batch), int(np.prod(cells.shape))))
+        dense[:, cells.occupied] = differences
+        dense = dense.reshape(-1, *cells.shape)
+        for j, grid in enumerate(grids):
+            part[:, j] = grid.power(cells, dense).reshape(len(batch), -1) @ grid.weights
     return statistics
 
 
-def _filters(squared: FloatArray, models: list[tuple[float, float]]) -> FloatArray:
-    """2F - F^2 at squared frequencies, (k, M)."""
-    filters = np.empty((len(squared), len(models)))
-    for k, (sigma, lam) in enumerate(models):
-        f = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
-        filters[:, k] = 2 * f - f**2
-    return filters
+@dataclass(frozen=True)
+class _ModelGrid:
+    """The padded grid of one model, its frequencies from 0 up along each axis, and their weights."""
+
+    shape: tuple[int, ...]
+    lines: list[FloatArray]
+    weights: FloatArray  # of the power at each frequency of the box of the lines
+    size: int  # numbers that the power of one row of counts needs at a time
+    by_products: bool  # of cosines and sines, where that is cheaper than a fast Fourier transform
+
+    @classmethod
+    def of(cls, cells: Cells, model: tuple[float, float]) -> "_ModelGrid":
+        d = len(cells.shape)
+        pad = int(reach(*model, _WRAP[d]) / cells.spacing) + 1
+        shape = tuple(next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape))
+        lines, times = [], []  # and how many frequencies of either sign each stands for
+        for n in shape:
+            line = 2 * np.pi / (n * cells.spacing) * np.arange(n // 2 + 1)
+            strength = _filter(line**2, model)
+            line = line[: np.flatnonzero(strength > _BAND * strength.max())[-1] + 1]
+            lines.append(line)
+            times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
+        weights = _filter(box([line**2 for line in lines], np.add), model) * box(times)
+        bands = [len(line) for line in lines]
+        multiplied = cells.shape if d > 1 else cells.occupied.shape
+        sizes = [prod(multiplied[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
+        by_products = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1])) <= _PRODUCTS * prod(
+            shape
+        )
+        weights /= np.prod([n * cells.spacing for n in shape])
+        return cls(shape, lines, weights, max(sizes) if by_products else prod(shape), by_products)
+
+    def waves(self, cells: Cells) -> list[FloatArray]:
+        """Cosines and sines at the cells of each axis, (n_a, 2K_a)."""
+        angles = [np.outer(cells.spacing * np.arange(n), line) for n, line in zip(cells.shape, self.lines, strict=True)]
+        return [np.hstack([np.cos(angle), np.sin(angle)]) for angle in angles]
+
+    def power(self, cells: Cells, dense: FloatArray) -> FloatArray:
+        """Mean power of grids (k, n_1, ..) at frequencies of either sign, (k, K_1, ..)."""
+        if self.by_products:
+            return _power_by_products(dense, self.waves(cells))
+        return _power_by_transform(dense, list(self.shape), [len(line) for line in self.lines])
 
 
-def _power_function(
-    cells: Cells, shape: list[int], lines: list[FloatArray]
-) -> tuple[int, Callable[[FloatArray], FloatArray]]:
-    """How many grids to take at once, and a function to their mean power at frequencies of either sign, (k, K1, ..)."""
-    d, bands = len(shape), [len(line) for line in lines]
-    sizes = [prod(cells.shape[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
-    work = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1]))
-    if work > _PRODUCTS * prod(shape):
-        return max(1, AT_ONCE // prod(shape)), partial(_power_by_transform, shape=shape, bands=bands)
-    waves = []
-    for n, line in zip(cells.shape, lines, strict=True):
-        angles = np.outer(cells.spacing * np.arange(n), line)
-        waves.append(np.hstack([np.cos(angles), np.sin(angles)]))
-    return max(1, AT_ONCE // max(sizes)), partial(_power_by_products, waves=waves)
+def _line_statistics(cells: Cells, differences: FloatArray, grids: list[_ModelGrid]) -> FloatArray:
+    """Statistics of one column for differences (k, c) in its occupied cells, (k, M): one product for all models."""
+    places = cells.spacing * cells.occupied
+    angles = np.outer(places, np.concatenate([grid.lines[0] for grid in grids]))
+    power = np.square(differences @ np.cos(angles)) + np.square(differences @ np.sin(angles))
+    starts = np.cumsum([0, *(len(grid.weights) for grid in grids)])
+    weighted = power * np.concatenate([grid.weights for grid in grids])
+    return np.asarray(np.add.reduceat(weighted, starts[:-1], axis=1))
+
+
+def _filter(squared: FloatArray, model: tuple[float, float]) -> FloatArray:
+    """2F - F^2 of a model at squared frequencies."""
+    sigma, lam = model
+    f = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
+    return np.asarray(2 * f - f**2)
 
 
 def _power_by_products(grid: FloatArray, waves: list[FloatArray]) -> FloatArray:
@@ -223,10 +255,17 @@ def relabellings(
     """Random relabellings in chunks of rows, (.., N); blocks keep their own number of rows of X."""
     at_once = max(1, _AT_ONCE // len(is_x))
     order = None if blocks is None else np.argsort(blocks, kind="stable")
+    few = [] if blocks is None or blocks.max(initial=0) >= _FEW_BLOCKS else [blocks == g for g in np.unique(blocks)]
     for first in range(0, count, at_once):
         k = min(at_once, count - first)
         if blocks is None or order is None:
             yield random.permuted(np.broadcast_to(is_x, (k, len(is_x))), axis=1)
+            continue
+        if few:
+            labels = np.empty((k, len(is_x)), dtype=bool)
+            for block in few:
+                labels[:, block] = random.permuted(np.broadcast_to(is_x[block], (k, int(block.sum()))), axis=1)
+            yield labels
             continue
         shuffled = np.argsort(blocks + random.random((k, len(is_x))), axis=1)  # within blocks, blocks in order
         labels = np.empty((k, len(is_x)), dtype=bool)

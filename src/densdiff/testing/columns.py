@@ -1,16 +1,18 @@
 """p-values of the columns of two tables, one by one and adjusted for the number of columns.
 
 A column is a set of cells, those of a grid or its levels; a statistic depends on how many rows of each table are in
-each. One relabelling of rows serves all columns (Westfall and Young), or each column draws counts of its own (Holm).
+each. Columns share the relabellings of their rows, or of units of rows where there are many; the largest statistic of
+all adjusts p-values (Westfall and Young), or Holm's rule. Where rows are not in memory, each column draws its counts.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from densdiff.core import resample
 from densdiff.core.grid import places_of
@@ -20,15 +22,17 @@ from densdiff.solvers.column import LevelColumn, NumberColumn
 from densdiff.solvers.prepared import Prepared
 from densdiff.sources.sample import all_at_once
 from densdiff.testing.cell_statistics import CellStatistics
+from densdiff.testing.units import Units
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
-_SHARED = 5e7  # labels, relabellings times rows, that one draw for all columns may take
+_ROWS, _UNITS = 4000, 1000  # rows of both tables that are relabelled one by one, and units of more rows than that
+_LABELS = 1 << 22  # that are multiplied at a time
+_DENSE = 0.1  # of the cells of all units are occupied: from then on a full matrix is faster than a sparse one
 # Ratio of sizes up to which step-down holds though the dependence of columns may have changed: docs/math.md, Comparing
 # tables
 _EVEN = 1.1
 _MOST = 50_000  # relabellings of one column
-_WORKERS = 4
 _SPIKE_ROWS, _SPIKE_SHARE, _SPIKE_TIMES = 10, 0.002, 10.0  # of a value that stands out, at least
 _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a closer one
 
@@ -37,87 +41,142 @@ _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a
 class ColumnCells:
     """The cell of each pooled row, -1 where it is off the grid, and statistics (k, M) of counts of A, (k, cells)."""
 
-    index: npt.NDArray[np.intp]  # empty if each column draws counts of its own: at 10^6 rows it is 16 MB
+    index: npt.NDArray[np.intp]  # empty where rows are not in memory
     counts: CountArray  # (2, cells)
     statistics: Callable[[CountArray], FloatArray]
 
 
-def choose_adjustment(n: int, m: int, permutations: int, by_rows: bool = True) -> str:
-    """How p-values of columns are adjusted; ``by_rows`` if all rows can be relabelled."""
-    even = max(n, m) <= _EVEN * min(n, m)
-    return WESTFALL_YOUNG if by_rows and even and permutations * (n + m) <= _SHARED else HOLM
+class ColumnTest(NamedTuple):
+    """The p-value of a column, and its statistic for the data and every shared relabelling, (1 + k,), if they count."""
+
+    pvalue: float
+    values: FloatArray
 
 
-def smallest_pvalue(d: int, adjustment: str, permutations: int, alpha: float) -> float:
-    """The smallest p-value that one of d columns can have."""
-    return 1.0 / (1 + (permutations if adjustment == WESTFALL_YOUNG else _most_relabellings(d, permutations, alpha)))
+class ColumnTester:
+    """Tests columns one after the other; they share their relabellings, so that the order does not matter.
 
-
-def _most_relabellings(d: int, permutations: int, alpha: float) -> int:
-    """Relabellings of one of d columns for Holm's rule: with fewer no column could ever reach alpha."""
-    return max(permutations, min(int(np.ceil(4.0 * d / alpha)), _MOST))
-
-
-def column_pvalues(
-    columns: list[ColumnCells], sizes: tuple[int, int], adjustment: str, *, permutations: int, alpha: float, seed: int
-) -> tuple[FloatArray, FloatArray]:
-    """p-values of all columns and adjusted ones, (d,) each; ``adjustment`` as by `choose_adjustment`."""
-    random = np.random.default_rng([seed, 21])
-    if adjustment == HOLM:
-        count = _most_relabellings(len(columns), permutations, alpha)
-        streams = random.spawn(len(columns))
-
-        def task(column: ColumnCells, random: np.random.Generator) -> float:
-            return _column_pvalue(column, random, permutations, count, alpha)
-
-        with ThreadPoolExecutor(_WORKERS) as pool:  # the answer does not depend on how many
-            pvalues = np.array(list(pool.map(task, columns, streams)))
-        return pvalues, resample.holm(pvalues)
-    is_a = np.repeat([True, False], sizes)
-    labels = np.vstack([is_a[None], *resample.relabellings(is_a, None, permutations, random)])
-    values = np.column_stack([_largest(column.statistics(_relabelled_counts(column, labels))) for column in columns])
-    return np.array([_pvalue(column_values) for column_values in values.T]), resample.step_down(values)
-
-
-def _column_pvalue(column: ColumnCells, random: np.random.Generator, few: int, many: int, alpha: float) -> float:
-    """The p-value from few relabellings, or if that is small from many others: at most u with probability u.
-
-    Below the limit only the second counts, which is valid by itself; above it, to be at most u the first must be too.
+    Parameters
+    ----------
+    sizes : tuple of int
+        Rows of A and of B.
+    in_memory : bool
+        Whether all rows are.
+    n_tests : int
+        How many tests there are at most, for Holm's rule.
     """
-    if few < many and (first := _pvalue(_permuted(column, few, random))) > _HOPELESS * alpha:
-        return first
-    return _pvalue(_permuted(column, many, random))
 
+    def __init__(
+        self, sizes: tuple[int, int], in_memory: bool, n_tests: int, *, permutations: int, alpha: float, seed: int
+    ) -> None:
+        self.alpha, self.seed = alpha, seed
+        self.units = column_units(*sizes, seed) if in_memory else None
+        is_even = max(sizes) <= _EVEN * min(sizes)
+        self.adjustment = WESTFALL_YOUNG if is_even and self.units is not None else HOLM
+        # with fewer, no column could ever reach alpha by Holm's rule
+        closer = max(permutations, min(int(np.ceil(4.0 * n_tests / alpha)), _MOST))
+        self.few, self.many = permutations, permutations if self.adjustment == WESTFALL_YOUNG else closer
 
-def _permuted(column: ColumnCells, count: int, random: np.random.Generator) -> FloatArray:
-    """The largest standardized statistic of the data, then of relabellings, (1 + count,)."""
-    return _largest(resample.permuted_statistics(column.counts, column.statistics, count, random))
+    @property
+    def smallest_pvalue(self) -> float:
+        """The smallest p-value that a column can have."""
+        return 1.0 / (1 + self.many)
 
+    def test(self, cells: ColumnCells, place: int) -> ColumnTest:
+        """The p-value from few relabellings, or if that is small from many others: at most u with probability u.
 
-def _largest(table: FloatArray) -> FloatArray:
-    return resample.largest_standardized(table)
+        Below the limit only the second counts, which is valid by itself; above it, to be at most u the first must be
+        too. ``place`` numbers the tests, for counts that are drawn.
+        """
+        looks = self._drawn(cells, place) if self.units is None else self._relabelled(cells, self.units)
+        values = next(looks)
+        if self.few < self.many and _pvalue(values) <= _HOPELESS * self.alpha:
+            values = next(looks)
+        return ColumnTest(_pvalue(values), values)
+
+    def adjusted(self, tests: Sequence[ColumnTest]) -> FloatArray:
+        """p-values adjusted for the number of tests, (d,)."""
+        if self.adjustment == HOLM:
+            return resample.holm(np.array([test.pvalue for test in tests]))
+        return resample.step_down(np.column_stack([test.values for test in tests]))
+
+    def _drawn(self, cells: ColumnCells, place: int) -> Iterator[FloatArray]:
+        """Statistics from few draws of counts as relabellings of rows give them, then from many others."""
+        random = np.random.default_rng([self.seed, 21, place])
+        for count in (self.few, self.many):
+            table = resample.permuted_statistics(cells.counts, cells.statistics, count, random)
+            yield resample.largest_standardized(table)
+
+    def _relabelled(self, cells: ColumnCells, units: Units) -> Iterator[FloatArray]:
+        """Statistics of few relabellings of units, then of many others."""
+        in_units = _rows_by_unit(cells, self._unit_of_row, len(units.labels.is_x))
+        yield _relabelled_statistics(cells, in_units, self._few)
+        yield _relabelled_statistics(cells, in_units, self._many)
+
+    @cached_property
+    def _unit_of_row(self) -> npt.NDArray[np.intp]:
+        """The unit of each pooled row, A's first, (N,)."""
+        assert self.units is not None
+        x, y = self.units.x, self.units.y
+        return np.concatenate([x.part(0, x.n), x.n_units + y.part(0, y.n)])
+
+    @cached_property
+    def _few(self) -> BoolArray:
+        return self._relabellings(self.few, 21)
+
+    @cached_property
+    def _many(self) -> BoolArray:
+        return self._relabellings(self.many, 22)
+
+    def _relabellings(self, count: int, stream: int) -> BoolArray:
+        """The labels of the data and of random relabellings, (1 + count, units)."""
+        assert self.units is not None
+        labels = self.units.labels
+        random = np.random.default_rng([self.seed, stream])
+        return np.vstack([labels.is_x[None], *resample.relabellings(labels.is_x, labels.groups, count, random)])
 
 
 def _pvalue(values: FloatArray) -> float:
     return resample.pvalue(float(values[0]), values[1:])
 
 
-def _relabelled_counts(column: ColumnCells, labels: BoolArray) -> CountArray:
-    """Rows of A in each cell for each relabelling, (k, cells)."""
-    order = np.argsort(column.index, kind="stable")
-    order = order[np.searchsorted(column.index[order], 0) :]
-    starts = np.searchsorted(column.index[order], np.arange(column.counts.shape[1]))
-    return np.asarray(np.add.reduceat(labels[:, order], starts, axis=1, dtype=np.int64))
+def column_units(n: int, m: int, seed: int) -> Units | None:
+    """The units that columns relabel: rows while there are few; None if one table is so much larger than the other
+    that units which hold all rows would be too many."""
+    if n + m <= _ROWS:
+        return Units.of_rows(n, m)
+    units = Units.put_together(n, m, seed, _UNITS)
+    return units if units.sizes == (n, m) else None
 
 
-def number_cells(column: NumberColumn, adjustment: str) -> ColumnCells | None:
+def _rows_by_unit(cells: ColumnCells, units: npt.NDArray[np.intp], n_units: int) -> Any:
+    """Rows of each unit in each cell, (cells, units), sparse or full."""
+    is_on_grid = cells.index >= 0
+    places, shape = (cells.index[is_on_grid], units[is_on_grid]), (cells.counts.shape[1], n_units)
+    ones = np.ones(len(places[0]), dtype=np.float32)  # whole numbers are exact there up to 2^24
+    table = csr_array((ones, places), shape=shape)
+    return table.toarray() if table.nnz > _DENSE * shape[0] * shape[1] else table
+
+
+def _relabelled_statistics(cells: ColumnCells, in_units: Any, labels: BoolArray) -> FloatArray:
+    """The largest standardized statistic for each relabelling of units, (k,)."""
+    step = max(1, _LABELS // max(in_units.shape))
+    tables = []
+    for first in range(0, len(labels), step):
+        of_a = in_units @ labels[first : first + step].T.astype(np.float32)  # (cells, k)
+        tables.append(cells.statistics(np.asarray(of_a.T, dtype=np.int64)))
+    return resample.largest_standardized(np.vstack(tables))
+
+
+def number_cells(column: NumberColumn) -> ColumnCells | None:
     """Rows of a column of numbers in cells of a grid; None if it is one and the same constant."""
     if column.is_constant:
         return None
     models = [(float(sigma), STRONG) for sigma in sigmas_of(column.data.some_pooled(MEDIAN_ROWS))]
     statistics = CellStatistics(column.data, models)
     cells = statistics.cells  # all that is kept of them: the rows may be many
-    index = np.empty(0, dtype=np.intp) if adjustment == HOLM else _cell_of_rows(column.data, statistics)
+    in_memory = all_at_once(column.pair.x, column.pair.y)
+    index = _cell_of_rows(column.data, statistics) if in_memory else np.empty(0, dtype=np.intp)
     return ColumnCells(index, cells.counts, lambda counts: resample.cell_statistics(cells, counts, models))
 
 
@@ -130,7 +189,7 @@ def _cell_of_rows(data: Prepared, statistics: CellStatistics) -> npt.NDArray[np.
     return np.asarray(index)
 
 
-def spike_cells(column: NumberColumn, adjustment: str) -> ColumnCells | None:
+def spike_cells(column: NumberColumn) -> ColumnCells | None:
     """The values of a column of numbers that stand out by their rows, and all others; None if no value does.
 
     A grid smooths them away, and does not reach those that lie far off, as marks of missing values do.
@@ -148,15 +207,16 @@ def spike_cells(column: NumberColumn, adjustment: str) -> ColumnCells | None:
     by_table = np.array(
         [np.bincount(part, minlength=is_spike.sum() + 1) for part in np.split(places, [len(halves[0])])]
     )
-    return _share_cells(by_table, places if adjustment != HOLM else np.empty(0))
+    return _share_cells(by_table, places)
 
 
-def level_cells(column: LevelColumn, adjustment: str) -> ColumnCells | None:
+def level_cells(column: LevelColumn) -> ColumnCells | None:
     """A column of categories: the sum of squared differences of shares, as they are and in units of their noise."""
     if column.is_constant:
         return None
     pair = column.pair
-    codes = np.empty(0) if adjustment == HOLM else np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]])
+    in_memory = all_at_once(pair.x, pair.y)
+    codes = np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]]) if in_memory else np.empty(0)
     return _share_cells(column.counts, codes)
 
 

@@ -29,6 +29,7 @@ _WIDE = 30  # columns beyond which a pair has one product only
 _OF_A_PAIR = 3  # features of each column that are multiplied
 _MOST_PAIRS = 3000  # that are looked at, the most correlated ones
 _AT_ONCE = 1 << 22  # features held at a time
+_FULL_PRODUCTS = 8  # times the products that are needed: as many are as cheap in a product of matrices
 _ROUNDING = 1e-6  # of a feature's mean size: means that differ by less are the same in single precision
 # Shares: of d columns together 1.5 / d, at least a fifth and at most 70 %; of quadratic forms of several columns from a
 # tenth to a half, the more the columns; columns have 55 % of the rest and pairs 45 %, their sums a third of either.
@@ -52,8 +53,13 @@ class Layout:
         return tuple(self.multiplied[i] * self.multiplied[j] for i, j in self.pairs)
 
     @property
+    def size_of_columns(self) -> int:
+        """Features of columns and quadratic forms, which stand before those of pairs."""
+        return sum(self.widths) + self.forms
+
+    @property
     def size(self) -> int:
-        return sum(self.widths) + self.forms + sum(self.of_pairs)
+        return self.size_of_columns + sum(self.of_pairs)
 
 
 class LowOrder:
@@ -145,20 +151,58 @@ class _UnitSums:
     units: UnitNumbers
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
-        sums = np.zeros((self.units.n_groups, self.layout.size))
-        step = max(64, _AT_ONCE // self.layout.size)
+        layout, numbers = self.layout, self.units.part(start, len(rows))
+        if sum(layout.multiplied) ** 2 <= _FULL_PRODUCTS * sum(layout.of_pairs):
+            return self._by_products(rows, numbers)
+        sums = np.zeros((self.units.n_groups, layout.size))
+        step = max(64, _AT_ONCE // layout.size)
         for first in range(0, len(rows), step):
-            some = rows[first : first + step]
-            features = _all_features(self.features, self.layout, some)
-            _add_by_unit(sums, features, self.units.part(start + first, len(some)))
+            features = _all_features(self.features, layout, rows[first : first + step])
+            _add_by_unit(sums, features, numbers[first : first + step])
         return sums
+
+    def _by_products(self, rows: FloatArray, numbers: IntArray) -> FloatArray:
+        """The sums of products of columns over the rows of a unit are a product of matrices."""
+        layout, n_groups = self.layout, self.units.n_groups
+        sums = np.zeros((n_groups, layout.size))
+        of_pairs = sums[:, layout.size - sum(layout.of_pairs) :]
+        sizes = np.bincount(numbers, minlength=n_groups)
+        order, starts = np.argsort(numbers, kind="stable"), np.cumsum(sizes) - sizes
+        flat = _places_of_products(layout)
+        for size in np.unique(sizes[sizes > 0]):
+            units = np.flatnonzero(sizes == size)
+            step = max(1, _AT_ONCE // max(size * layout.size_of_columns, sum(layout.multiplied) ** 2))
+            for first in range(0, len(units), step):
+                some = units[first : first + step]
+                places = order[starts[some][:, None] + np.arange(size)]  # (u, size)
+                columns = self.features.columns(rows[places.ravel()])
+                parts = [*columns, self.features.together(columns)] if layout.forms else columns
+                sums[some, : layout.size_of_columns] = (
+                    np.hstack(parts).reshape(len(some), size, -1).sum(axis=1, dtype=np.float64)
+                )
+                leading = [own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)]
+                multiplied = np.hstack(leading).astype(np.float64).reshape(len(some), size, -1)
+                products = multiplied.transpose(0, 2, 1) @ multiplied  # (u, p, p)
+                of_pairs[some] = products.reshape(len(some), -1)[:, flat]
+        return sums
+
+
+def _places_of_products(layout: Layout) -> npt.NDArray[np.intp]:
+    """Where the products of each pair are in the flat matrix of all products of multiplied features."""
+    starts, width = np.cumsum((0, *layout.multiplied)), sum(layout.multiplied)
+    return np.concatenate(
+        [
+            np.add.outer(width * np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])).ravel()
+            for i, j in layout.pairs
+        ]
+    )
 
 
 def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Features:
     """Of each column, each quadratic form and each pair of columns, (k, size)."""
     columns = features.columns(rows)
     values = np.empty((len(rows), layout.size), dtype=np.float32)
-    start = sum(layout.widths) + layout.forms
+    start = layout.size_of_columns
     values[:, :start] = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
     for (i, j), size in zip(layout.pairs, layout.of_pairs, strict=True):
         a, b = columns[i][:, : layout.multiplied[i]], columns[j][:, : layout.multiplied[j]]

@@ -66,9 +66,12 @@ class Units:
         return cls(UnitNumbers(n, 1, n, 0, 0), UnitNumbers(m, 1, m, 0, 0), groups)
 
     @classmethod
-    def put_together(cls, n: int, m: int, seed: int) -> "Units":
-        """As many rows in a unit as it takes to have few units; of a sample much the larger, some of the rows."""
-        size = min(-(-(n + m) // _UNITS), max(1, min(n, m) // _EACH))
+    def put_together(cls, n: int, m: int, seed: int, wanted: int | None = None) -> "Units":
+        """So many rows in a unit that there are about as many units as wanted, and enough of the smaller sample.
+
+        Of a sample much the larger, some rows are left out.
+        """
+        size = min(-(-(n + m) // (wanted or _UNITS)), max(1, min(n, m) // _EACH))
         if n + m > size * _MOST:
             size = min(-(-(n + m) // _MOST), max(1, min(n, m) // _FEWEST))
         x, y = (_units_of(sample, min(sample, size * _MOST), size, seed) for sample in (n, m))
