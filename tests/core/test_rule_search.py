@@ -5,6 +5,8 @@ from math import inf, log
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from densdiff.core import rule_search
 from densdiff.datasets import mixed_tables
@@ -70,8 +72,44 @@ def test_sets_name_or_leave_out_up_to_eight_levels():
     assert single.lengths.tolist() == [1] * 20
     for offer in sets:
         sizes = [int(offer.member(k).sum()) for k in range(len(offer.lengths))]
-        assert sizes == [*range(1, 9), *range(12, 20)]
         assert offer.lengths.tolist() == [min(size, 20 - size) for size in sizes]
+    offered = [offer.member(k).tobytes() for offer in sets for k in range(len(offer.lengths))]
+    assert len(offered) == len(set(offered)) == 2 * (8 + 8)
+    assert sorted({int(np.frombuffer(member, dtype=bool).sum()) for member in offered}) == [
+        *range(1, 9),
+        *range(12, 20),
+    ]
+
+
+@given(st.integers(2, 30), st.integers(0, 1000))
+def test_sets_of_levels_are_counted_as_their_levels_are(size, seed):
+    """The tally of every set that is offered, from the rows of its levels."""
+    random = np.random.default_rng(seed)
+    rows, in_b = random.integers(0, size, (200, 1)).astype(float), random.random(200) < 0.4
+    table = rule_search._Table.of(rows, in_b, np.array([size]))
+    search = rule_search._Search(table, random.integers(0, 3, 200))
+    counts = np.bincount(search.group * size + table.codes[0], minlength=2 * len(search.total) * size)
+    counts = counts.reshape(-1, 2, size).astype(float)
+    for offer in search._level_sets(counts):
+        for k in range(len(offer.lengths)):
+            expected = search._tally(counts[:, :, offer.member(k)].sum(axis=2, keepdims=True))
+            for found, own in zip(offer.tally, expected, strict=True):
+                np.testing.assert_allclose(found[..., k], own[..., 0], rtol=1e-12, atol=1e-9)
+
+
+@given(st.integers(2, 70), st.integers(0, 1000))
+def test_runs_of_bins_are_tallied_as_the_sums_of_their_counts(size, seed):
+    random = np.random.default_rng(seed)
+    rows, in_b = random.integers(0, size, (300, 1)).astype(float), random.random(300) < 0.4
+    search = rule_search._Search(rule_search._Table.of(rows, in_b, np.array([0])), random.integers(0, 4, 300))
+    counts = random.integers(0, 9, (len(search.total), 2, size)).astype(float)
+    first, last = rule_search._run_ends(size)
+    found = search._tally_of_runs(counts, first, last)
+    expected = search._tally(
+        np.stack([counts[:, :, a:b].sum(axis=2) for a, b in zip(first, last, strict=True)], axis=2)
+    )
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
 def test_pairs_of_columns_are_counted_as_they_are():

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from math import comb, inf, log
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,8 +48,8 @@ def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: in
         ]
     rules: list[Rule] = []
     free = np.arange(rows.shape[1])  # a column that differs by itself is named once
+    table = _Table.of(rows, in_b, n_levels)
     while len(rules) < most and len(free):
-        table = _Table.of(rows[:, free], in_b, n_levels[free])
         told = [rule for rule in rules if leaves_overlap(rule, rows, in_b)]
         draft = _Search(table, *strata_of(told, rows)).best()
         if draft is None:
@@ -56,7 +57,7 @@ def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: in
         rule = _rule_from_draft(draft, table, rows[:, free])
         rules.append(tuple(replace(condition, column=int(free[condition.column])) for condition in rule))
         if len(rule) == 1:
-            free = np.delete(free, rule[0].column)
+            free, table = np.delete(free, rule[0].column), table.without(rule[0].column)
     return rules
 
 
@@ -100,6 +101,14 @@ class _Table:
         for mark, (j, member) in zip(marks, marked, strict=True):
             mark[:] = member[codes[j]]
         return cls(codes, cuts, sizes, in_b, marks, marked)
+
+    def without(self, column: int) -> "_Table":
+        """The table of the other columns."""
+        kept = [k for k, (j, _) in enumerate(self.marked) if j != column]
+        marked = [(j - (j > column), member) for j, member in (self.marked[k] for k in kept)]
+        cuts = [cut for j, cut in enumerate(self.cuts) if j != column]
+        codes, sizes = np.delete(self.codes, column, axis=0), np.delete(self.sizes, column)
+        return _Table(codes, cuts, sizes, self.in_b, self.marks[kept], marked)
 
     def cost(self, column: int, member: BoolArray) -> float:
         size, count = int(self.sizes[column]), int(member.sum())
@@ -152,12 +161,12 @@ class _Search:
         self.share_b = margins[:, 1] / np.maximum(self.total, 1.0)
         spread = self.share_b * (1 - self.share_b) / np.maximum(self.total - 1, 1.0)
         self.spread = spread  # times r (N - r): the hypergeometric variance
-        self.sizes = margins.sum(axis=0)  # (2,) rows of A and of B
-        self.least = np.maximum(_LEAST_ROWS, _LEAST_SHARE * self.sizes)
+        self.n, self.n_outside = float(self.total.sum()), float(self.total[self.outside].sum())
+        self.least = np.maximum(_LEAST_ROWS, _LEAST_SHARE * margins.sum(axis=0))  # (2,) rows of A and of B
         self.columns = len(table.sizes)
 
     def best(self) -> _Draft | None:
-        if self.total[self.outside].sum() < _LEFT * self.total.sum():
+        if self.n_outside < _LEFT * self.n:
             return None
         singles = [(j, self.scan({}, j)) for j in range(self.columns)]
         starts: list[_Draft] = [
@@ -170,7 +179,9 @@ class _Search:
         return max((draft for draft in grown if abs(self._z(draft)) >= _LEAST_Z), key=self._gain, default=None)
 
     def _z(self, draft: _Draft) -> float:
-        return float(self._deviations(self._counts(self.table.rows_of(draft)))[0])
+        held = self.group[self.table.rows_of(draft)]
+        counts = np.bincount(held, minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
+        return float(self._deviations(self._tally(counts))[0])
 
     def _gain(self, draft: _Draft) -> float:
         z = self._z(draft)
@@ -181,30 +192,47 @@ class _Search:
         costs = [self.table.cost(j, member) for j, member in draft.items()]
         return log(comb(self.columns, len(draft))) + sum(costs) + _LONG * max(0, sum(lengths) - _SHORT)
 
-    def _counts(self, held: BoolArray) -> FloatArray:
-        return np.bincount(self.group[held], minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
+    def _tally(self, counts: FloatArray) -> "_Tally":
+        """What z of rules needs of their counts, (S, 2, k)."""
+        held, samples = counts.sum(axis=1), counts.sum(axis=0)
+        variance = self.spread @ (held * (self.total[:, None] - held))
+        return _Tally(samples, held[self.outside].sum(axis=0), samples[1] - self.share_b @ held, variance)
 
-    def _deviations(self, counts: FloatArray) -> FloatArray:
-        """z of rules from their counts (S, 2, k); 0 where a rule is too small or says what is said already."""
-        held = counts.sum(axis=1)  # (S, k)
-        samples = counts.sum(axis=0)  # (2, k)
-        enough = (samples >= self.least[:, None]).any(axis=0)
-        enough &= self._new(held[self.outside].sum(axis=0), held.sum(axis=0))
-        excess = samples[1] - self.share_b @ held
-        return _ratio(excess, self.spread @ (held * (self.total[:, None] - held)), enough)
+    def _tally_of_runs(self, counts: FloatArray, first: IntArray, last: IntArray) -> "_Tally":
+        """The tally of runs of bins, from the counts of bins (S, 2, size): differences of what lies below their ends.
+
+        The variance is quadratic in these, so one product of matrices tells it of all pairs of ends.
+        """
+        below = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=2)], axis=2)
+        held, samples = below.sum(axis=1), below.sum(axis=0)
+        outside, excess = held[self.outside].sum(axis=0), samples[1] - self.share_b @ held
+        linear, products = (self.spread * self.total) @ held, held.T @ (self.spread[:, None] * held)
+        squares = linear - np.diag(products)
+        variance = squares[last] - linear[first] - products[first, first] + 2.0 * products[first, last]
+        return _Tally(
+            samples[:, last] - samples[:, first], outside[last] - outside[first], excess[last] - excess[first], variance
+        )
+
+    def _deviations(self, tally: "_Tally") -> FloatArray:
+        """z of rules; 0 where a rule is too small or says what is said already."""
+        enough = (tally.samples >= self.least[:, None]).any(axis=0)
+        enough &= self._new(tally.outside, tally.samples.sum(axis=0))
+        return _ratio(tally.excess, tally.variance, enough)
 
     def _new(self, outside: FloatArray, rows: FloatArray) -> BoolArray:
         """Which rules have at most about half of the rows, and at least half the usual share outside earlier rules."""
-        n = self.total.sum()
-        is_new: BoolArray = (rows <= _LARGEST * n) & (2 * outside * n >= self.total[self.outside].sum() * rows)
+        is_new: BoolArray = (rows <= _LARGEST * self.n) & (2 * self.n * outside >= self.n_outside * rows)
         return is_new
 
     def scan(self, draft: _Draft, column: int) -> tuple[float, BoolArray]:
         """The bins of a column that, with the draft's other columns as they are, gain most; and that gain."""
-        table, size = self.table, int(self.table.sizes[column])
         others = {j: member for j, member in draft.items() if j != column}
+        return self._scan_rows(others, np.flatnonzero(self.table.rows_of(others)), column)
+
+    def _scan_rows(self, others: _Draft, held: IntArray, column: int) -> tuple[float, BoolArray]:
+        """`scan` for the rows that the other columns hold."""
+        table, size = self.table, int(self.table.sizes[column])
         length = sum(table.length(j, member) for j, member in others.items())
-        held = table.rows_of(others)
         index = self.group[held] * size + table.codes[column][held]
         counts = np.bincount(index, minlength=2 * len(self.total) * size).reshape(-1, 2, size).astype(np.float64)
         if size < 2:
@@ -212,39 +240,41 @@ class _Search:
         options = self._level_sets(counts) if table.cuts[column] is None else self._runs(counts)
         best_gain, best = -inf, np.ones(size, dtype=bool)
         for choices in options:
-            z = self._deviations(choices.counts)
+            z = self._deviations(choices.tally)
             costs = choices.costs + _LONG * np.maximum(0, length + choices.lengths - _SHORT)
-            share = choices.counts.sum(axis=(0, 1)) / self.total.sum()  # of two sides that say the same, the smaller
+            share = choices.tally.samples.sum(axis=0) / self.n  # of two sides that say the same, the smaller
             gains = np.where(z == 0, -inf, z**2 / 2 - costs - 1e-6 * share)
-            k = int(gains.argmax())
-            if gains[k] > best_gain:
+            k = int(gains.argmax()) if len(gains) else -1
+            if k >= 0 and gains[k] > best_gain:
                 best_gain, best = float(gains[k]), choices.member(k)
         return best_gain, best
 
     def _runs(self, counts: FloatArray) -> Iterator["_Choices"]:
         size = counts.shape[2]
-        sums = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=2)], axis=2)
         first, last = _run_ends(size)
         bounds = (first > 0).astype(np.intp) + (last < size)
         costs = bounds * log(min(2.0 * (size - 1), _CHOICES))
         bins = np.arange(size)
-        yield _Choices(
-            sums[:, :, last] - sums[:, :, first], costs, bounds, lambda k: (bins >= first[k]) & (bins < last[k])
-        )
+        tally = self._tally_of_runs(counts, first, last)
+        yield _Choices(tally, costs, bounds, lambda k: (bins >= first[k]) & (bins < last[k]))
 
     def _level_sets(self, counts: FloatArray) -> Iterator["_Choices"]:
         size = counts.shape[2]
-        yield _Choices(counts, np.full(size, log(size)), np.ones(size, dtype=np.intp), lambda k: np.arange(size) == k)
-        held = counts.sum(axis=1)
-        excess = counts.sum(axis=0)[1] - self.share_b @ held
-        spread = self.spread @ (held * (self.total[:, None] - held))
-        order = np.argsort(-_ratio(excess, spread, np.ones(size, dtype=bool)), kind="stable")
-        number = np.arange(1, size)
-        number = number[np.minimum(number, size - number) <= _SET]
-        costs = np.array([_set_cost(size, int(s)) for s in number])
+        levels = self._tally(counts)
+        yield _Choices(levels, np.full(size, log(size)), np.ones(size, dtype=np.intp), lambda k: np.arange(size) == k)
+        if size == 2:
+            return
+        order = np.argsort(-_ratio(levels.excess, levels.variance, np.ones(size, dtype=bool)), kind="stable")
+        total, most = counts.sum(axis=2, keepdims=True), min(_SET, size - 1)
         for line in (order, order[::-1]):
-            sums = np.cumsum(counts[:, :, line], axis=2)[:, :, number - 1]
-            yield _Choices(sums, costs, np.minimum(number, size - number), partial(_first_levels, line, number))
+            sums = np.cumsum(counts[:, :, line[:most]], axis=2)
+            number = np.arange(1, most + 1)
+            costs = np.array([_set_cost(size, int(s)) for s in number])
+            yield _Choices(self._tally(sums), costs, number, partial(_first_levels, line, number))
+            rest = number[size - number > _SET]  # levels left out of a set that is longer
+            costs = np.array([_set_cost(size, int(size - s)) for s in rest])
+            others, chosen = total - sums[:, :, rest - 1], partial(_first_levels, line[::-1], size - rest)
+            yield _Choices(self._tally(others), costs, rest, chosen)
 
     def _pairs(self) -> list[_Draft]:
         """The best two simple conditions, or their opposites, of each pair of columns; for the pairs that gain most.
@@ -297,7 +327,8 @@ class _Search:
     def _grow(self, draft: _Draft, gain: float) -> _Draft:
         """Further conditions added while the gain grows."""
         while len(draft) < min(_LONGEST, self.columns):
-            others = [(self.scan(draft, j), j) for j in range(self.columns) if j not in draft]
+            held = np.flatnonzero(self.table.rows_of(draft))
+            others = [(self._scan_rows(draft, held, j), j) for j in range(self.columns) if j not in draft]
             (scanned, member), j = max(others, key=lambda o: o[0][0])
             if scanned == -inf:
                 break
@@ -311,11 +342,14 @@ class _Search:
         """Each condition chosen anew given the others, in turns; and the gain."""
         gain = self._gain(draft)
         for _ in range(_SWEEPS):
+            before = gain
             for j in draft:
                 other = {**draft, j: self.scan(draft, j)[1]}
                 other_gain = self._gain(other)
                 if other_gain > gain:
                     draft, gain = other, other_gain
+            if gain == before:
+                break
         return draft, gain
 
     def _simplify(self, draft: _Draft) -> _Draft:
@@ -342,7 +376,9 @@ class _Search:
 
 
 def _first_levels(line: IntArray, number: IntArray, k: int) -> BoolArray:
-    return np.isin(np.arange(len(line)), line[: number[k]])
+    member = np.zeros(len(line), dtype=bool)
+    member[line[: number[k]]] = True
+    return member
 
 
 @cache
@@ -355,11 +391,20 @@ def _run_ends(size: int) -> tuple[IntArray, IntArray]:
     return np.concatenate([ends, inner, first]), np.concatenate([inner, ends + size, last])
 
 
+class _Tally(NamedTuple):
+    """Of k rules: rows of A and of B, rows outside earlier rules, rows of B beyond the expected, and their variance."""
+
+    samples: FloatArray  # (2, k)
+    outside: FloatArray  # (k,)
+    excess: FloatArray  # (k,)
+    variance: FloatArray  # (k,)
+
+
 @dataclass(frozen=True)
 class _Choices:
-    """Choices of bins of one column: their counts, their costs, and which bins the k-th one means."""
+    """Choices of bins of one column: their tally, their costs, and which bins the k-th one means."""
 
-    counts: FloatArray  # (S, 2, k)
+    tally: _Tally
     costs: FloatArray  # (k,)
     lengths: IntArray  # (k,) bounds or levels to name
     member: Callable[[int], BoolArray]

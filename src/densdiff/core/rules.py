@@ -58,10 +58,16 @@ def strata_of(rules: list[Rule], rows: FloatArray) -> tuple[IntArray, BoolArray]
         elif rows.shape[1] <= _FEW_COLUMNS:
             rule_part = _column_parts(rule[0], rows, bins, rule_part)
             bins = _BINS
-        strata = np.unique(strata * (int(rule_part.max(initial=0)) + 1) + rule_part, return_inverse=True)[1]
+        strata = _without_gaps(strata * (int(rule_part.max(initial=0)) + 1) + rule_part)
     outside = np.zeros(int(strata.max(initial=0)) + 1, dtype=bool)
     outside[strata[~inside]] = True
     return strata, outside
+
+
+def _without_gaps(numbers: IntArray) -> IntArray:
+    """Small numbers as 0, 1, 2, .. in their order, none left out."""
+    is_there = np.bincount(numbers, minlength=1) > 0
+    return np.asarray((np.cumsum(is_there) - 1)[numbers])
 
 
 def leaves_overlap(rule: Rule, rows: FloatArray, in_b: BoolArray) -> bool:
