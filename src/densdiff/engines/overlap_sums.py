@@ -4,6 +4,7 @@ Formulas that use them are in `core.overlap`.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from scipy.fft import next_fast_len, rfft
 from densdiff.core.kernel import needs_direct_differences, radius
 from densdiff.core.radial import make_bins
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.pair_distances import pair_histograms
+from densdiff.engines.pair_distances import LevelDistances, pair_histograms
 
 _REACH = 8.5  # widths at which a Gaussian is nothing
 _RUN = 4  # rungs of the ladder that share a grid
@@ -104,14 +105,25 @@ def level_sums(
 
 
 def pair_sums(
-    rows: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], n_groups: int, widths: FloatArray
+    rows: FloatArray,
+    omega: FloatArray,
+    groups: npt.NDArray[np.intp],
+    n_groups: int,
+    widths: FloatArray,
+    levels: LevelDistances | None = None,
 ) -> FloatArray:
-    """Sums as of `column_sums` for rows of any number of columns, from histograms of distances."""
+    """Sums as of `column_sums` for rows of any number of columns, from histograms of distances.
+
+    ``levels`` are columns of categories beside those of the rows.
+    """
     order = np.argsort(groups, kind="stable")
-    extent, narrowest = radius(rows), float(widths[-1])
+    narrowest, extent = float(widths[-1]), radius(rows)
+    if levels is not None:
+        extent += 0.5 * float(np.sqrt(levels.apart.sum()))  # distances are bounded by twice the radius
+        levels = replace(levels, codes=np.asfortranarray(levels.codes[order]))
     direct = needs_direct_differences(extent, narrowest, rows.shape[1])
     bins = make_bins(widths, extent, _REACH)
-    histograms = pair_histograms(rows[order], omega[order], groups[order], bins, direct=direct)
+    histograms = pair_histograms(rows[order], omega[order], groups[order], bins, direct=direct, levels=levels)
     kernels = np.exp(-0.5 * np.square(np.divide.outer(bins.nodes, widths)))  # (bins, S)
     # linear weights between nodes err by a twelfth of the second difference on average over a bin
     kernels[1:-1] -= (kernels[:-2] - 2.0 * kernels[1:-1] + kernels[2:]) / 12.0

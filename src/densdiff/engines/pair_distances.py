@@ -21,8 +21,27 @@ _INTERPOLATED = 1 << 13  # of them at a time: a dozen arrays of theirs stay in t
 _PARALLEL_ROWS = 2000
 
 
+@dataclass(frozen=True)
+class LevelDistances:
+    """Columns of categories of the rows, whose unequal levels add to squared distances."""
+
+    codes: npt.NDArray[np.integer]  # (N, J)
+    apart: FloatArray  # (J,)
+
+    def add(self, squared: FloatArray, start: int, stop: int) -> None:
+        """Add to the squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
+        for codes, apart in zip(self.codes.T, self.apart, strict=True):
+            np.add(squared, apart, out=squared, where=codes[start:stop, None] != codes[start:])
+
+
 def pair_histograms(
-    rows: FloatArray, omega: FloatArray, groups: npt.NDArray[np.intp], bins: Bins, *, direct: bool
+    rows: FloatArray,
+    omega: FloatArray,
+    groups: npt.NDArray[np.intp],
+    bins: Bins,
+    *,
+    direct: bool,
+    levels: LevelDistances | None = None,
 ) -> FloatArray:
     """Sum of omega_i omega_j over ordered pairs i != j by groups and distance, (G, G, bins), linear weights in a bin.
 
@@ -34,7 +53,11 @@ def pair_histograms(
     even = bool(np.all(omega == starts))  # one weight per group: count first, weigh once
 
     def task(g: int) -> FloatArray:
-        return _group_histograms(rows, omega, groups, bins, range(bounds[g], bounds[g + 1]), direct, even)
+        counts = np.zeros(n_groups * (bins.count + 1))
+        members = range(bounds[g], bounds[g + 1])
+        for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE, levels):
+            add_counts(counts, cell, fraction, None if even else np.multiply.outer(omega[start:stop], omega[start:]))
+        return counts.reshape(n_groups, -1)[:, :-1]  # of the pairs i < j with i in one group, by the group of j
 
     upper = np.array(list(map_in_order(task, range(n_groups), 1 if len(rows) < _PARALLEL_ROWS else cores())))
     if even:
@@ -42,26 +65,14 @@ def pair_histograms(
     return np.asarray(upper + upper.transpose(1, 0, 2))
 
 
-def _group_histograms(
+def tiles(
     rows: FloatArray,
-    omega: FloatArray,
     groups: npt.NDArray[np.intp],
     bins: Bins,
     members: range,
     direct: bool,
-    even: bool,
-) -> FloatArray:
-    """Histograms of the pairs i < j with i in one group, by the group of j, (G, bins)."""
-    n_groups, width = int(groups[-1]) + 1, bins.count + 1
-    counts = np.zeros(n_groups * width)
-    for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE):
-        weights = None if even else np.multiply.outer(omega[start:stop], omega[start:])
-        add_counts(counts, cell, fraction, weights)
-    return counts.reshape(n_groups, width)[:, :-1]
-
-
-def tiles(
-    rows: FloatArray, groups: npt.NDArray[np.intp], bins: Bins, members: range, direct: bool, tile: int
+    tile: int,
+    levels: LevelDistances | None = None,
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int32], FloatArray]]:
     """Places of the pairs of rows start .. stop with all rows from start on: a cell, and the share of the next one.
 
@@ -70,6 +81,8 @@ def tiles(
     """
     for start, stop in _spans(members, len(rows), tile):
         squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
+        if levels is not None:
+            levels.add(squared, start, stop)
         squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf
         position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
         position *= bins.per_root

@@ -18,6 +18,7 @@ from densdiff.core.kernel import Categories
 from densdiff.core.overlap import Overlap
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.overlap_sums import column_sums, level_sums, pair_sums
+from densdiff.engines.pair_distances import LevelDistances
 from densdiff.solvers.drawn_rows import (
     BLOCK_ROWS,
     FEWEST,
@@ -34,6 +35,7 @@ _FEW_COLUMNS, _JOINT_RUNGS, _FEWER_RUNGS = 3, 13, 9  # with more columns, narrow
 _COLUMN_NOISE, _JOINT_NOISE = 0.3, 0.5  # over the root of the smaller sample
 _FEW_NOISE, _LEVEL_NOISE = 5.0, 0.1  # the first over the smaller sample
 _SMOOTH_FROM = 6  # the rung of half a typical width: further changes tell how the integrals go on
+_EMBEDDED_LEVELS = 16  # up to which a column of categories is coordinates; with more, codes are compared
 _EQUAL = 0.125  # of the spacing of rounded numbers: a kernel this wide sees equal ones only
 _CONTINUATIONS = (0.0, 1.0 / 3.0, 1.0)  # of the change over the last octave: none, smooth, with jumps
 _FURTHER, _TINY = 0.25, 1e-300  # how much further an end reaches on the far side, over its reach
@@ -185,11 +187,16 @@ def _is_one_number(rows: Rows) -> bool:
 
 def _block_means(block: Rows, apart: FloatArray, widths: FloatArray) -> FloatArray:
     """Mean kernel values between rows of a block, categories as coordinates, (S, 3, 1 + G)."""
-    embedded = block.numbers
-    if block.codes.shape[1]:
-        embedded = Categories(block.levels, apart=apart).embedded(np.hstack([block.numbers, block.codes]))
+    is_small = block.levels <= _EMBEDDED_LEVELS
+    embedded, levels = block.numbers, None
+    if is_small.any():
+        few = Categories(block.levels[is_small], apart=apart[is_small])
+        embedded = few.embedded(np.hstack([block.numbers, block.codes[:, is_small]]))
+    if not is_small.all():
+        many = block.codes[:, ~is_small]
+        levels = LevelDistances(many.astype(np.min_scalar_type(int(many.max()))), apart[~is_small])
     centered = embedded - embedded.mean(axis=0)
-    return block.means(pair_sums(centered, block.omega, block.groups, 2 * block.n_groups, widths))
+    return block.means(pair_sums(centered, block.omega, block.groups, 2 * block.n_groups, widths, levels))
 
 
 def _paths(rows: Rows) -> list[_Path]:
