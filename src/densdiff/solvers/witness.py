@@ -29,6 +29,7 @@ _FEW_VALUES, _ROWS_A_VALUE = 50, 20  # numbers with so few distinct values are l
 _SCORES = 1 << 19  # of columns that are judged at once
 _FEWEST = 5  # training rows of a sample, for witnesses of several columns
 _JOINT_ROWS = 1000  # of each sample, of whose folds f of all columns is made
+_VALIDATED_ROWS = 1500  # of each sample in two folds, on which f of all columns is compared with the other witnesses
 _ROWS_A_PARAMETER = 2.0  # of the smaller training sample, for a covariance of its own
 ALL, SUM, LINEAR, QUADRATIC, PAIR = "all columns", "sum over columns", "linear", "quadratic", "pair"
 
@@ -139,12 +140,13 @@ def judge(table: Table) -> Judged:
     for k, j in combinations(range(table.n_folds), 2) if table.n_folds > 2 else ():
         are_neighbours = j - k in (1, table.n_folds - 1)
         rows = np.flatnonzero((table.folds == k) | (table.folds == j))
-        found = _witnesses(table, (k, j), rows, joint=are_neighbours)
-        values = np.array(list(found.values()))
-        for outer, validated in ((k, j), (j, k)):
-            chosen = table.folds[rows] == validated
-            for name, value in zip(found, separated(values[:, chosen], table, rows[chosen]), strict=True):
-                inner[outer].setdefault(name, []).append(float(value))
+        found = _witnesses(table, (k, j), rows, joint=False)
+        _validate(inner, table, (k, j), rows, found)
+        if are_neighbours:
+            samples = rows[table.in_x[rows]], rows[~table.in_x[rows]]
+            # f of all columns costs much more than the others
+            some = np.concatenate([part[:: -(-len(part) // _VALIDATED_ROWS) or 1] for part in samples])
+            _validate(inner, table, (k, j), some, _joint_witness(table, (k, j), some))
     values, names = np.zeros(len(table.folds)), []
     unchosen = SUM if len(table.names) > 1 else f"column {table.names[0]!r}"
     for k in range(table.n_folds):
@@ -154,6 +156,23 @@ def judge(table: Table) -> Judged:
         values[rows] = _within_fold(_witnesses(table, (k,), rows, joint=best == ALL, only=best)[best])
         names.append(best)
     return Judged(values, tuple(names))
+
+
+def _validate(
+    inner: list[dict[str, list[float]]],
+    table: Table,
+    folds: tuple[int, int],
+    rows: IntArray,
+    found: dict[str, FloatArray],
+) -> None:
+    """Add what witnesses that saw neither fold separate in one of them to what is known for the other."""
+    if not found:
+        return
+    values = np.array(list(found.values()))
+    for outer, validated in (folds, folds[::-1]):
+        chosen = table.folds[rows] == validated
+        for name, value in zip(found, separated(values[:, chosen], table, rows[chosen]), strict=True):
+            inner[outer].setdefault(name, []).append(float(value))
 
 
 def judge_columns(table: Table) -> list[FloatArray]:
@@ -203,9 +222,18 @@ def _witnesses(
             if only in (None, LINEAR, QUADRATIC, PAIR):
                 found |= _normal_witnesses(table, is_used, rows)
             if joint:
-                points = np.hstack([table.scores[rows], table.codes[rows]])
-                found[ALL], _ = table.joint.of(is_used).values(points)
+                found |= _joint_witness(table, held, rows)
     return found
+
+
+def _joint_witness(table: Table, held: tuple[int, ...], rows: IntArray) -> dict[str, FloatArray]:
+    """What f of all columns, learned without the held folds, says of some rows; nothing where it cannot be learned."""
+    is_training = ~np.isin(table.folds, held)
+    if len(table.names) < 2 or min(np.bincount(table.in_x[is_training], minlength=2)) < _FEWEST:
+        return {}
+    points = np.hstack([table.scores[rows], table.codes[rows]])
+    values, _ = table.joint.of(~np.isin(np.arange(table.n_folds), held)).values(points)
+    return {ALL: values}
 
 
 def _normal_witnesses(table: Table, is_used: BoolArray, rows: IntArray) -> dict[str, FloatArray]:
