@@ -30,8 +30,9 @@ from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
+from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult, pair_test
-from densdiff.threads import on_one_thread
+from densdiff.threads import cores, on_one_thread
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
@@ -168,13 +169,17 @@ def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
     columns, missing, adjustment = _test_columns(_distinct_rows(every_column, joint.copies), settings, names[1], notes)
     chosen = _paired_columns(tables, columns, notes)
     rows = _rows_in_memory(tables, _distinct_rows(tables, joint.copies), joint.rows, seed)
-    with messages.collect_warnings():  # what it has to say is in its own notes
-        variation = pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=seed)
+    variation, (pairs, more_pairs), (regions, more_regions) = run_together(
+        [
+            lambda: _quiet_variation(rows, test.pvalue, seed),
+            lambda: find_pairs(rows, chosen, settings.alpha, seed),
+            partial(find_regions, tables, rows, columns, settings.alpha, seed),
+        ],
+        cores(),
+    )
     columns = _with_variations(columns, variation, missing, tables.sizes)
     changed = [own for column in columns if column.differs for own in (column.name, mark_name(column.name))]
     total = with_missing_rates(variation.with_columns(changed), missing, columns, tables.sizes)
-    pairs, more_pairs = find_pairs(rows, chosen, settings.alpha, seed)
-    regions, more_regions = find_regions(tables, rows, columns, settings.alpha, seed)
     result = Comparison(
         differ=False,
         reasons=[],
@@ -230,12 +235,24 @@ def _compare_together(tables: MatchedTables, settings: _Settings) -> _Joint:
     # a draw of rows that all occur several times would hold some of them once
     source = tables if max(tables.rows) <= most else _distinct_rows(tables, joint.copies)
     pair, notes = _draw_rows(source, seed, most, "the L2 distance")
-    distance = LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE)
     tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
-    test = pair_test(LSDD(random_state=seed), tested, settings.permutations)
+    is_read_twice = not all_at_once(pair.x, pair.y, tested.x, tested.y)  # a file has one reader at a time
+    distance, test = run_together(
+        [
+            lambda: LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE),
+            lambda: pair_test(LSDD(random_state=seed), tested, settings.permutations),
+        ],
+        1 if is_read_twice else cores(),
+    )
     told = set(map(plain, tables.notes))  # of both tables, as their parts call them
     own = [text for text in (*distance.warnings, *test.warnings) if text not in told]
     return _Joint(distance, test, joint, max(pair.copies, joint.copies), [*own, *notes])
+
+
+def _quiet_variation(rows: Pair, pvalue: float, seed: int) -> PairVariation:
+    """Total variation of all columns together; what it has to say is in its own notes."""
+    with messages.collect_warnings():
+        return pair_variation(rows, pvalue, level=CONFIDENCE, seed=seed)
 
 
 def _constants(tables: MatchedTables) -> list[str]:

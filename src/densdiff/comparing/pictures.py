@@ -16,7 +16,7 @@ from densdiff.solvers.uncertainty import common_model, density_band, filter_widt
 from densdiff.sources.sample import all_at_once
 
 _POINTS, _SIDE = 121, 41
-_MAP_ROWS = 2000  # of a table that a map is made of
+_MAP_ROWS = 1000  # of a table that a map is made of
 _LEVELS = 12  # at most drawn
 _COUNTED_ROWS = 100_000  # of a table in memory
 _TAIL, _PAD = 0.002, 0.06  # left out at each end of a range, and added to it

@@ -13,9 +13,12 @@ from densdiff.core.scaling import FloatArray, Moments, Scaling, moments_of, stac
 from densdiff.core.selection import IntArray
 from densdiff.sources.sample import RowTask
 from densdiff.sources.source import ArraySource, Merge, Pass
+from densdiff.sources.together import map_together
+from densdiff.threads import cores
 
 S = TypeVar("S")
 T = TypeVar("T")
+_PARALLEL_ROWS = 5000
 
 
 class ArraySample:
@@ -108,5 +111,5 @@ class ArraySample:
         return self._columns[j] if self._matrix is None else self._matrix[:, j]
 
     def map(self, function: Callable[[S], T], items: Sequence[S]) -> list[T]:
-        """The function of each item, one after the other."""
-        return [function(item) for item in items]
+        """The function of each item, on all cores if the rows are many; warnings come in the order of the items."""
+        return map_together(function, items, cores() if len(self) >= _PARALLEL_ROWS else 1)
