@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.engines import overlap_sums as engine
+from densdiff.engines.pair_distances import LevelDistances
 
 WIDTHS = 4.0 * 2.0 ** (-0.5 * np.arange(26))
 
@@ -181,6 +182,19 @@ def test_pair_sums_equal_a_double_loop(case, kind, d):
     found = engine.pair_sums(rows, omega, groups, n_groups, widths)
     expected = brute_sums(gaussian_kernel(rows, widths), omega, groups, n_groups)
     # between nodes 0.02 apart in u, exp(-u^4 / 2) bends by 2.7 at most: a twelfth of that, times 0.02^2
+    assert np.all(np.abs(found - expected) <= 1e-4 * masses_of(omega, groups, n_groups) + 1e-13)
+
+
+@given(case=weighted_groups(), d=st.sampled_from([1, 4]), levels=st.sampled_from([(3,), (2, 300)]))
+def test_unequal_levels_add_their_distance_to_that_of_pairs(case, d, levels):
+    random, n, omega, groups, n_groups = case
+    rows, widths = random.normal(size=(n, d)), WIDTHS[:13]
+    codes, apart = np.column_stack([random.integers(0, k, n) for k in levels]), random.uniform(0.1, 3.0, len(levels))
+    found = engine.pair_sums(rows, omega, groups, n_groups, widths, LevelDistances(codes, apart))
+    numbers = gaussian_kernel(rows, widths)
+    expected = brute_sums(
+        lambda i, j: numbers(i, j) * np.exp(-0.5 * apart @ (codes[i] != codes[j]) / widths**2), omega, groups, n_groups
+    )
     assert np.all(np.abs(found - expected) <= 1e-4 * masses_of(omega, groups, n_groups) + 1e-13)
 
 

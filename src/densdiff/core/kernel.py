@@ -162,8 +162,9 @@ class Categories:
 
     def add_apart(self, squared: FloatArray, a: FloatArray, b: FloatArray) -> None:
         """Add to squared distances (k, l), in place, ``apart`` for each unequal level of two sets of codes."""
+        kind = np.min_scalar_type(-1 - int(self.levels.max(initial=0)))  # small integers compare fastest
         for codes_a, codes_b, apart in zip(a.T, b.T, self.apart if self.apart is not None else (), strict=True):
-            squared += np.not_equal.outer(codes_a, codes_b) * apart
+            np.add(squared, apart, out=squared, where=codes_a.astype(kind)[:, None] != codes_b.astype(kind))
 
     def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
         """The factor of G for each sigma: sums over levels of a product of kernels over that of `log_scale`, (b, b)."""

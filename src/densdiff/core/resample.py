@@ -24,8 +24,8 @@ _AT_ONCE = 1 << 25  # labels drawn at a time
 _FEW_BLOCKS = 8  # that are shuffled one by one
 _COUNTS = 1 << 21  # counts in cells drawn at a time: 16 MiB
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
-_BAND = 1e-10  # of a filter's peak: frequencies beyond are left out
-_WRAP = {1: 1e-10, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
+_BAND = 1e-8  # of a filter's peak: frequencies beyond are left out
+_WRAP = {1: 1e-8, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
 
 
 @dataclass(frozen=True)
