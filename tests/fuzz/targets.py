@@ -9,7 +9,8 @@ import pyarrow as pa
 import sklearn
 
 from densdiff import ChangeMonitor
-from densdiff.cli import inputs, stream
+from densdiff.cli import inputs, rows
+from densdiff.cli.lines import LineInput
 from densdiff.data.points import check_sample
 from densdiff.data.tables import match_tables
 from densdiff.errors import DensDiffError, DensDiffWarning
@@ -56,8 +57,10 @@ def lines(path):
     """Rows of standard input, one at a time."""
     how = inputs.parse_layout(None, None, None, False)
     with contextlib.redirect_stderr(io.StringIO()):  # notes on columns that are left out
-        for _, row in stream.read_rows(io.BytesIO(path.read_bytes()), ["x", "y"], how):
-            _monitor().update(row)
+        for row in rows.read_rows(LineInput(io.BytesIO(path.read_bytes())), rows.Columns(["x", "y"]), how):
+            if isinstance(row, rows.BadRow):
+                raise row.error
+            _monitor().update(row.values)
 
 
 def _monitor(made=[]):  # noqa: B006
