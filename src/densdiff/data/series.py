@@ -12,7 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.dates import DURATION_UNITS, duration_seconds
+from densdiff.data.dates import DURATION_UNITS, duration_seconds, reads_as_date
 from densdiff.data.floats import float_matrix
 from densdiff.data.parameters import whole
 from densdiff.data.table import Column, Table, is_missing, table_of
@@ -160,8 +160,10 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
     if clock.kind == "dates or durations":
         values, tick = _whole_units(values)
     elif clock.kind != "numbers":
-        held = f"{clock.kind}, first {shown(values[clock.row])}"
-        raise InputError(f"time holds {held}; pass numbers or dates", argument="time", row=clock.row)
+        first = values[clock.row]
+        is_date = isinstance(first, str) and reads_as_date(first)  # of which day and month cannot be told apart
+        cure = "write dates as 2026-01-31 or 2026-01-31T12:00:00" if is_date else "pass numbers or dates"
+        raise InputError(f"time holds {clock.kind}, first {shown(first)}; {cure}", argument="time", row=clock.row)
     elif values.dtype.kind == "f":
         _refuse_any(np.isnan(values), "missing")
         _refuse_any(np.isinf(values), "infinite")
