@@ -55,12 +55,18 @@ def state(path):
 
 def lines(path):
     """Rows of standard input, one at a time."""
-    how = inputs.parse_layout(None, None, None, False)
+    how, errors = inputs.parse_layout(None, None, None, False), []
     with contextlib.redirect_stderr(io.StringIO()):  # notes on columns that are left out
         for row in rows.read_rows(LineInput(io.BytesIO(path.read_bytes())), rows.Columns(["x", "y"]), how):
             if isinstance(row, rows.BadRow):
-                raise row.error
-            _monitor().update(row.values)
+                errors.append(row.error)
+                continue
+            try:
+                _monitor().update(row.values)
+            except DensDiffError as error:
+                errors.append(error)
+    if errors:  # after all rows, as with --bad-rows skip
+        raise errors[0]
 
 
 def _monitor(made=[]):  # noqa: B006

@@ -65,7 +65,8 @@ class LineInput:
         while self._signals.received is None:
             wait = self._tick()
             milliseconds = None if wait is None else max(0.0, 1000.0 * min(wait, _LONGEST_WAIT)) + 1.0
-            if any(file == self._file for file, _ in self._poll.poll(milliseconds)):
+            ready = self._poll.poll(milliseconds)
+            if self._signals.received is None and any(file == self._file for file, _ in ready):
                 self._add_from_file(_PART)
                 return
             self._signals.forget_wakeups()

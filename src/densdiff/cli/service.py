@@ -62,11 +62,13 @@ def run_service(
                 monitor, progress = start_monitor(
                     reference, layout, state, time=options.time, window=window, run_length=run_length, seed=seed
                 )
+            signals.is_held = True  # from here to the end: no row may be left half-way
         except Stopped:
-            remark("stopped by a signal before the first row; 0 rows were read")
+            remark(
+                f"stopped by {signals.received.name if signals.received else 'a signal'} before the first row was read"
+            )
             return False
-        with signals.held():
-            return _watch_input(Watch(monitor, state, options, progress=progress, signals=signals), layout, signals)
+        return _watch_input(Watch(monitor, state, options, progress=progress, signals=signals), layout, signals)
 
 
 def _watch_input(watch: Watch, layout: Layout, signals: StopSignals) -> bool:

@@ -19,7 +19,7 @@ class Stopped(BaseException):
 
 
 class StopSignals:
-    """The last signal that asked to end; raised at once unless ``held``."""
+    """The last signal that asked to end; raised at once, unless they are held: then it is only noted."""
 
     def __init__(self) -> None:
         self.received: signal.Signals | None = None
@@ -78,4 +78,5 @@ class StopSignals:
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
         if not self.is_held:
+            self.is_held = True  # one is enough to end
             raise KeyboardInterrupt if self.is_interrupt else Stopped

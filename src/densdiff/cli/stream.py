@@ -170,11 +170,11 @@ class Watch:
         count = self.counts.bad
         if count <= _NAMED:
             remark(f"note: skipped: {row.error}")
-        elif set(str(count)[1:]) == {"0"}:
+        elif str(count).rstrip("0") == "1":
             remark(f"note: {count:,} bad rows are skipped by now, the last of them line {row.line:,} of {INPUT}")
         if self._recent.add(True):
             self.counts.bad_alarms += 1
-            fields = {"index": self.monitor.n_seen_, "line": row.line, "bad": self._recent.bad}
+            fields = {"rows": self.monitor.n_seen_, "line": row.line, "bad": self._recent.bad}
             self._print(fields | {"lines": len(self._recent), "kind": "bad_rows", "time": self._last[0].time})
             self._try_save()
 
