@@ -183,7 +183,7 @@ def _checked_progress(value: Any) -> StreamProgress | None:
         progress = StreamProgress(**value)
         datetime.datetime.fromisoformat(progress.saved_at)
         is_sound = isinstance(progress.ended, bool) and isinstance(progress.mostly_bad, bool)
-        is_sound = is_sound and set(progress.recent) <= {"0", "1"}
+        is_sound = is_sound and isinstance(progress.recent, str) and set(progress.recent) <= {"0", "1"}
     except (TypeError, ValueError):
         is_sound = False
     if not is_sound:
