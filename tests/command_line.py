@@ -57,10 +57,10 @@ def run_paper(*arguments):
     return code, out.getvalue(), err.getvalue()
 
 
-def process(*arguments, command=COMMAND, **options):
+def process(*arguments, command=COMMAND, stdin=subprocess.PIPE, **options):
     return subprocess.Popen(
         [*command, *map(str, arguments)],
-        stdin=subprocess.PIPE,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -18,6 +18,7 @@ import pytest
 import densdiff as dd
 from densdiff import cli
 from densdiff.balance import class_balance
+from densdiff.cli import rows as cli_rows
 from densdiff.cli import stream
 from densdiff.comparing import compare as comparing
 from densdiff.io import files, memory, text
@@ -277,16 +278,17 @@ def test_hostile_31_a_device_that_fails_halfway_is_one_line(folder, monkeypatch)
 def test_hostile_38_a_monitor_killed_between_any_two_lines_goes_on_with_the_same_alarms(folder, monkeypatch):
     """What is on the disk before each row is what a kill would leave; the rows that it had not seen are given again."""
     monkeypatch.setattr(stream, "_EVERY", 7)
-    states, usual = [], stream.read_rows
+    monkeypatch.setattr(stream, "utc_now", lambda: "2026-01-31T12:00:00Z")
+    states, usual = [], cli_rows.read_rows
 
     def watched(*arguments):
         for each in usual(*arguments):
             states.append((folder / "out").read_bytes())
             yield each
 
-    monkeypatch.setattr(stream, "read_rows", watched)
+    monkeypatch.setattr(cli_rows, "read_rows", watched)
     _, whole, _ = run(*MONITOR, given=ROWS)
-    monkeypatch.setattr(stream, "read_rows", usual)
+    monkeypatch.setattr(cli_rows, "read_rows", usual)
     assert whole.count("\n") >= 1
     assert len(states) == 60
     header, *lines = ROWS.splitlines(keepends=True)

@@ -24,7 +24,7 @@ from densdiff.series.detect import ChangesResult
 from densdiff.testing.two_sample import TwoSampleResult
 from tests.command_line import run
 
-COMMANDS = ("compare", "changes", "balance", "failure")
+COMMANDS = ("compare", "changes", "balance", "monitor", "failure")
 NOT_JSON = {"picture", "map", "profile", "judged_x", "judged_y", "series"}  # for pictures
 
 

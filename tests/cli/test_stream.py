@@ -26,8 +26,12 @@ def onsets(steps):
     return [step for k, step in enumerate(steps) if step.alarm and not (k and steps[k - 1].alarm)]
 
 
+MOMENT = "2026-01-31T12:00:00Z"
+
+
 @pytest.fixture
-def stream_of(put):
+def stream_of(put, monkeypatch):
+    monkeypatch.setattr(stream, "utc_now", lambda: MOMENT)
     reference, rows = watched()
     put("R.csv", reference)
     monitor = dd.ChangeMonitor(reference, window=20, run_length=500, random_state=2)
@@ -44,6 +48,7 @@ def test_monitor_prints_one_line_for_each_alarm(stream_of):
     code, out, err = run(*OPTIONS, given=as_csv(rows))
     wanted = [
         {"index": each.index, "score": each.score, "threshold": each.threshold, "strength": each.score / each.threshold}
+        | {"kind": "change", "time": None, "seen_at": MOMENT}
         for each in onsets(steps)
     ]
     assert [json.loads(line) for line in out.splitlines()] == wanted
@@ -151,7 +156,7 @@ def test_monitor_goes_on_where_it_was_saved(stream_of, tmp_path):
     one, two = (run(*OPTIONS, "--state", "state", given=part) for part in parts)
     alarms = [json.loads(line) for line in (one[1] + two[1]).splitlines()]
     assert [alarm["score"] for alarm in alarms] == [step.score for step in onsets(steps)]
-    assert "note: resumed at row 45 from 'state', which includes its reference\n" in two[2]
+    assert f"note: resumed at row 45 from 'state', saved {MOMENT}, which includes its reference\n" in two[2]
     assert two[2].endswith("120 rows in all; seed 2\n")
     assert run("monitor", "gone.csv", "--state", "state", given="")[0] == 0  # the state has all that is needed
 
@@ -181,7 +186,7 @@ def test_the_state_is_saved_on_the_way(stream_of, monkeypatch, put):
     rows, steps = stream_of
     monkeypatch.setattr(stream, "_EVERY", 50)
     saved = []
-    monkeypatch.setattr(dd.ChangeMonitor, "save", lambda self, path: saved.append(self.n_seen_))
+    monkeypatch.setattr(stream, "save_with_progress", lambda monitor, *_: saved.append(monitor.n_seen_))
     assert run(*OPTIONS, "--state", "state", given=as_csv(rows))[0] == 0
     assert saved == [0, *sorted({50, 100, *(step.index + 1 for step in onsets(steps))}), 120]
 

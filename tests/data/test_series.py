@@ -165,7 +165,11 @@ def test_nanoseconds_rounded_as_objects_are_warned_of():
 @pytest.mark.parametrize(
     ("time", "words"),
     [
-        ([f"2024-01-{i}" for i in range(T)], "time holds text, first '2024-01-0'; pass numbers or dates"),
+        ([f"night {i}" for i in range(T)], "time holds text, first 'night 0'; pass numbers or dates"),
+        (
+            [f"{i + 1}.01.2026 12:00" for i in range(T)],
+            "time holds text, first '1.01.2026 12:00'; write dates as 2026-01-31 or 2026-01-31T12:00:00",
+        ),
         (ORDER + 0j, "time holds complex numbers"),
         (ORDER[:-1], f"time has {T - 1} values, but series has {T} samples"),
         (np.column_stack([ORDER, ORDER]), r"time has shape \(60, 2\)"),

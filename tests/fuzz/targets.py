@@ -9,7 +9,8 @@ import pyarrow as pa
 import sklearn
 
 from densdiff import ChangeMonitor
-from densdiff.cli import inputs, stream
+from densdiff.cli import inputs, rows
+from densdiff.cli.lines import LineInput
 from densdiff.data.points import check_sample
 from densdiff.data.tables import match_tables
 from densdiff.errors import DensDiffError, DensDiffWarning
@@ -54,10 +55,18 @@ def state(path):
 
 def lines(path):
     """Rows of standard input, one at a time."""
-    how = inputs.parse_layout(None, None, None, False)
+    how, errors = inputs.parse_layout(None, None, None, False), []
     with contextlib.redirect_stderr(io.StringIO()):  # notes on columns that are left out
-        for _, row in stream.read_rows(io.BytesIO(path.read_bytes()), ["x", "y"], how):
-            _monitor().update(row)
+        for row in rows.read_rows(LineInput(io.BytesIO(path.read_bytes())), rows.Columns(["x", "y"]), how):
+            if isinstance(row, rows.BadRow):
+                errors.append(row.error)
+                continue
+            try:
+                _monitor().update(row.values)
+            except DensDiffError as error:
+                errors.append(error)
+    if errors:  # after all rows, as with --bad-rows skip
+        raise errors[0]
 
 
 def _monitor(made=[]):  # noqa: B006

@@ -7,6 +7,7 @@ import os
 import pickle
 import re
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ import pytest
 
 import densdiff as dd
 from densdiff import ChangeMonitor, DensDiffWarning, InputError
+from densdiff.series.monitor import load_with_progress, save_with_progress
+from densdiff.series.monitor_state import StreamProgress
 from tests.monitors import FRAMED, PLAIN, REFERENCE, ROWS, STEPS, W, made, named, renewed, saving
 
 plain = renewed(PLAIN)
@@ -244,6 +247,27 @@ def test_numbers_of_another_kind_are_not_said_to_be_of_another_shape(store):
         store[1](keep=np.array([0.0, 1.0]))
 
 
+PROGRESS = asdict(StreamProgress("2026-01-31T12:00:00Z", ended=False, alarms=2, bad_rows=3, recent="010"))
+SPOILT_PROGRESS = (
+    {"saved_at": "\x1b[31m"},
+    {"saved_at": 7},
+    {"ended": "no"},
+    {"mostly_bad": 1},
+    {"recent": "012"},
+    {"recent": ["0"]},
+    {"junk": 1},
+)
+
+
+def test_the_progress_of_a_stream_is_kept_beside_the_monitor_and_not_needed(plain, tmp_path):
+    save_with_progress(plain, tmp_path / "state", StreamProgress(**PROGRESS))
+    again, progress = load_with_progress(tmp_path / "state")
+    assert asdict(progress) == PROGRESS
+    assert again.update_many(ROWS) == ChangeMonitor.load(tmp_path / "state").update_many(ROWS)
+    plain.save(tmp_path / "state")
+    assert load_with_progress(tmp_path / "state")[1] is None
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -267,6 +291,10 @@ def test_numbers_of_another_kind_are_not_said_to_be_of_another_shape(store):
         ({"settings": {}}, "its settings must be sigma, lam, n_centers and standardize; got "),
         ({"names": "ab"}, "its names are not a list of strings"),
         ({"warnings": [1]}, "its warnings are not a list of strings"),
+        *(({"progress": PROGRESS | spoilt}, "its progress is not that of a stream") for spoilt in SPOILT_PROGRESS),
+        ({"progress": 3}, "its progress is not that of a stream"),
+        ({"progress": PROGRESS | {"alarms": -1}}, "alarms must be a whole number, at least 0; got -1"),
+        ({"progress": PROGRESS | {"bad_rows": "2"}}, "bad_rows must be a whole number, at least 0; got '2'"),
     ],
 )
 @pytest.mark.hostile(34)

@@ -20,7 +20,7 @@ except ModuleNotFoundError:
 except KeyboardInterrupt:
     raise SystemExit(130) from None
 
-from densdiff.cli.failures import SCHEMA, OneLineErrors, emit, remark
+from densdiff.cli.failures import SCHEMA, OneLineErrors, emit
 from densdiff.cli.inputs import (
     cluster,
     file_label,
@@ -28,13 +28,13 @@ from densdiff.cli.inputs import (
     parse_columns,
     parse_effects,
     parse_layout,
+    read_classes,
     refuse_clock,
     refuse_file,
     refuse_same,
     refuse_twice,
     refuse_unwritable,
     show_progress,
-    split_column,
     write_text,
 )
 
@@ -57,6 +57,7 @@ Names = typer.Option(metavar="A,B*", help="Compare only these columns: names, or
 Exclude = typer.Option(metavar="A,B*", help="Do not compare these columns; names or patterns.")
 Category = typer.Option(metavar="A,B*", help="Take these columns as categories, such as codes of digits.")
 Number = typer.Option(metavar="A,B*", help="Take these columns as numbers; dates become days since 1970-01-01.")
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Time column; not part of the data.")]
 Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file; detected by default.")]
 Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark of a CSV file, '.' or ','.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without column names; they become x0, x1, ..")]
@@ -161,7 +162,7 @@ def compare(
 def changes(
     series: Annotated[Path, typer.Argument(metavar="SERIES", help="The series, one sample per row, in time order.")],
     columns: Columns = None,
-    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="Time column; not part of the data.")] = None,
+    time: Time = None,
     window: Annotated[
         str, typer.Option(help="Samples on each side of a change, a duration such as 4s, or auto.")
     ] = "auto",
@@ -205,6 +206,7 @@ def balance(
     new: Annotated[Path, typer.Argument(metavar="NEW", help="Rows whose class shares are estimated.")],
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the classes of TRAIN; ignored in NEW.")],
     columns: Columns = None,
+    time: Time = None,
     alpha: Annotated[float, typer.Option(help="Probability that an interval misses the true share.")] = 0.05,
     seed: Seed = None,
     sep: Sep = None,
@@ -227,10 +229,9 @@ def balance(
     refuse_twice(train, new)
     refuse_unwritable(report, train, new)
     level = 1 - parameters.fraction(alpha, "alpha")
-    layout = parse_layout(columns, sep, decimal, no_header).without(label)
+    layout = parse_layout(columns, sep, decimal, no_header)
     with show_progress("Reading ..."):
-        rows, labels = split_column(layout.read(train, [label]), label)
-        new_rows = layout.read_without(new, label)
+        rows, labels, new_rows = read_classes(layout, train, new, label, time)
     of_label = {"y": (f"column {messages.shown(label)} of {file_label(train)}", train)}
     with name_inputs(of_label, X=train, X_new=new), show_progress("Estimating ..."):
         result = ClassBalance(random_state=seed).fit(rows, labels).estimate(new_rows, level)
@@ -248,6 +249,14 @@ def monitor(
         float | None, typer.Option(help="Average number of rows until a false alarm.  [default: 1000]")
     ] = None,
     state: Annotated[Path | None, typer.Option(metavar="FILE", help="Save here; resume from it if it exists.")] = None,
+    save_every: Annotated[
+        str | None, typer.Option(metavar="10s", help="Save so often.  [default: every 1000 rows]")
+    ] = None,
+    heartbeat: Annotated[
+        str | None, typer.Option(metavar="60s", help="Print a line of JSON so often, also while no rows come.")
+    ] = None,
+    time: Time = None,
+    bad_rows: Annotated[str, typer.Option(metavar="stop|skip", help="At a bad row, stop or count it.")] = "stop",
     seed: Seed = None,
     sep: Sep = None,
     decimal: Decimal = None,
@@ -258,27 +267,21 @@ def monitor(
     """Is a stream changing now?
 
     Rows are read from standard input, as CSV or JSON Lines with the columns of REFERENCE. A line of JSON is printed
-    whenever the distance rises above its threshold.
+    whenever the distance rises above its threshold. SIGTERM and SIGHUP save the state and end with status 0.
 
     \b
     Examples:
       tail -f sensor.csv | densdiff monitor normal.csv
       densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
+      tail -F log.csv | densdiff monitor normal.csv --time stamp --state log.state --save-every 10s --heartbeat 60s
     """
-    from densdiff.cli.stream import WatchCounts, read_rows, start_monitor, watch
+    from densdiff.cli.service import parse_watch_options, run_service
 
     refuse_unwritable(state, reference)
+    options = parse_watch_options(time, save_every, heartbeat, bad_rows, state)
     layout = parse_layout(columns, sep, decimal, no_header)
-    with name_inputs(reference=reference), show_progress("Learning the reference ..."):
-        change_monitor = start_monitor(reference, layout, state, window=window, run_length=run_length, seed=seed)
-    counts = WatchCounts()
-    try:
-        rows = read_rows(sys.stdin.buffer, change_monitor.names_, layout)
-        watch(change_monitor, rows, counts, lambda: None if state is None else change_monitor.save(state))
-    finally:
-        n_seen = change_monitor.n_seen_
-        remark(f"{counts}; {n_seen} row{'s' * (n_seen != 1)} in all; seed {change_monitor.seed_}")
-    _exit_if_found(fail_on_difference and counts.alarms > 0)
+    found = run_service(reference, layout, state, options, window=window, run_length=run_length, seed=seed)
+    _exit_if_found(fail_on_difference and found)
 
 
 @app.command()

@@ -141,8 +141,9 @@ def emit(text: str) -> bool:
 
 
 def remark(text: str) -> None:
-    """One line on standard error."""
-    typer.echo(f"densdiff: {harmless(' '.join(text.split()))}", err=True)
+    """One line on standard error, if that is still there: a terminal may be gone before the command."""
+    with suppress(OSError):
+        typer.echo(f"densdiff: {harmless(' '.join(text.split()))}", err=True)
 
 
 def _help_command(error: Any) -> str:

@@ -55,20 +55,37 @@ class Layout:
                 )
         return table
 
-    def read_without(self, path: Path, name: str) -> Any:
-        """A table, a large one in blocks, without one of its columns if it has that."""
+    def drop(self, table: Any, path: Path, *names: str | None) -> Any:
+        """A table, a large one in blocks, that was read from a path, without those of its columns that have a name."""
         from densdiff.io.files import File
 
-        table = self.read(path, in_blocks=True)
-        if name not in (names := column_names(table)):
-            return table
-        if isinstance(table, File):
-            return replace(self, columns=[other for other in names if other != name]).read(path, in_blocks=True)
-        return split_column(table, name)[0]
+        present = [name for name in column_names(table) if name in names]
+        if present and isinstance(table, File):
+            others = [name for name in column_names(table) if name not in present]
+            return replace(self, columns=others).read(path, in_blocks=True)
+        for name in present:
+            table = split_column(table, name)[0]
+        return table
 
-    def without(self, name: str) -> "Layout":
-        """This layout without one of its columns."""
-        return replace(self, columns=self.columns and [column for column in self.columns if column != name])
+    def without(self, *names: str | None) -> "Layout":
+        """This layout without some of its columns."""
+        return replace(self, columns=self.columns and [column for column in self.columns if column not in names])
+
+
+def read_classes(layout: Layout, train: Path, new: Path, label: str, time: str | None) -> tuple[Any, Any, Any]:
+    """Rows and classes of a table, and rows of another; neither has the column of the time."""
+    from densdiff import messages
+    from densdiff.errors import InputError
+
+    layout = layout.without(label, time)
+    rows, labels = split_column(layout.read(train, [label]), label)
+    new_rows = layout.read(new, in_blocks=True)
+    if time is not None and layout.columns is None and time not in column_names(rows) + column_names(new_rows):
+        lack = f"neither {file_label(train)} nor {file_label(new)} has a column {messages.shown(time)}"
+        raise InputError(f"{lack}, which --time names", argument="time", column=time)
+    rows = layout.drop(rows, train, time)
+    refuse_clock(rows, train)
+    return rows, labels, layout.drop(new_rows, new, label, time)
 
 
 def parse_layout(columns: str | None, sep: str | None, decimal: str | None, no_header: bool) -> Layout:
@@ -191,17 +208,23 @@ def refuse_twice(*paths: Path) -> None:
 
 
 def refuse_clock(table: Any, path: Path) -> None:
-    """An error if a series holds dates or times: most likely they are its clock."""
+    """An error if a table of numbers holds dates or times, also as text: most likely they are its clock."""
     from densdiff import messages
+    from densdiff.data.dates import reads_as_date
     from densdiff.errors import InputError
 
+    first = table if hasattr(table, "slice") else next(iter(table), None)
     for field in getattr(table, "schema", ()):
-        if str(field.type).startswith(("timestamp", "date", "time")):
-            name = field.name
+        kind, name = str(field.type), field.name
+        text = first[name][0].as_py() if kind.endswith("string") and first is not None and len(first) else None
+        if kind.startswith(("timestamp", "date", "time")) or (text is not None and reads_as_date(text)):
+            example = "" if text is None else f", first {messages.shown(text)}"
             cure = (
                 f"give --time {messages.quote_name(name)} if it is the time, or name the other columns with --columns"
             )
-            raise InputError(f"column {messages.shown(name)} of {file_label(path)} holds dates or times; {cure}")
+            raise InputError(
+                f"column {messages.shown(name)} of {file_label(path)} holds dates or times{example}; {cure}"
+            )
 
 
 def refuse_file(folder: Path) -> None:

@@ -1,28 +1,41 @@
-"""Rows from standard input to a monitor, one at a time, alarms out as they happen.
+"""Rows to a monitor: alarms and heartbeats out as they happen, bad rows counted, the state saved on the way.
 
-What an alarm is lives in `series.monitor`; the reference is read in `inputs`.
+What an alarm is lives in `series.monitor`; lines become rows in `rows`; all is put together in `service`.
 """
 
-import csv
-import itertools
+import datetime
 import json
-import signal
-import threading
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, TracebackType
-from typing import Any, BinaryIO
+from typing import Any
 
-from densdiff import messages
 from densdiff.cli.failures import emit, remark
-from densdiff.cli.inputs import Layout
+from densdiff.cli.rows import INPUT, BadRow, Row
+from densdiff.cli.signals import StopSignals
 from densdiff.errors import InputError
+from densdiff.series.monitor import save_with_progress
+from densdiff.series.monitor_state import StreamProgress
 
-_LONGEST = 1 << 24  # bytes in a line
-_EVERY = 1000  # rows after which the state is saved
-_INPUT = "standard input"
+_EVERY = 1000  # rows after which the state is saved if no time is given
+_RECENT = 100  # last lines of which most may be bad
+_NAMED = 5  # bad rows that are named one by one; then only their number is told, ever more rarely
+
+
+class _Unheard(Exception):
+    """Nobody reads standard output any more."""
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """How a stream is watched."""
+
+    time: str | None = None  # the column that holds it
+    save_every: float | None = None  # seconds
+    heartbeat: float | None = None  # seconds
+    skips_bad_rows: bool = False
 
 
 @dataclass
@@ -32,238 +45,186 @@ class WatchCounts:
     rows: int = 0
     alarms: int = 0
     above: int = 0
+    bad: int = 0
+    bad_alarms: int = 0
 
     def __str__(self) -> str:
+        bad = f", {count_text(self.bad, 'bad row')} skipped" if self.bad else ""
         return (
-            f"{self.rows} row{'s' * (self.rows != 1)}, {self.alarms} alarm{'s' * (self.alarms != 1)}, "
-            f"{self.above} row{'s' * (self.above != 1)} above the threshold"
+            f"{count_text(self.rows, 'row')}, {count_text(self.alarms, 'alarm')}, "
+            f"{count_text(self.above, 'row')} above the threshold{bad}"
         )
 
 
-class Interrupts:
-    """Ctrl-C waits while ``busy``: a monitor interrupted within an update would be saved half-way."""
+class RecentLines:
+    """Whether most of the last lines are bad, with an end that is clearly below the beginning."""
 
-    def __init__(self) -> None:
-        self.busy = self.pending = False
-        self._usual: Any = None
+    def __init__(self, marks: str = "", is_alarm: bool = False) -> None:
+        self._marks = deque(marks, maxlen=_RECENT)
+        self.bad = self._marks.count("1")
+        self.is_alarm = is_alarm
 
-    def __enter__(self) -> "Interrupts":
-        if threading.current_thread() is threading.main_thread():
-            self._usual = signal.signal(signal.SIGINT, self._on_interrupt)
-        return self
+    def add(self, is_bad: bool) -> bool:
+        """Take a line; True if from this one on most lines are bad."""
+        self.bad += is_bad - (len(self._marks) == _RECENT and self._marks[0] == "1")
+        self._marks.append("1" if is_bad else "0")
+        was_alarm = self.is_alarm
+        self.is_alarm = self.bad > (_RECENT // 4 if was_alarm else _RECENT // 2)
+        return self.is_alarm and not was_alarm
 
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._usual is not None:
-            signal.signal(signal.SIGINT, self._usual)
+    def __str__(self) -> str:
+        return "".join(self._marks)
 
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        self.pending = True
-        if not self.busy:
-            raise KeyboardInterrupt
-
-    def end_row(self) -> None:
-        """Let an interrupt through that came while a row was worked on."""
-        self.busy = False
-        if self.pending:
-            raise KeyboardInterrupt
+    def __len__(self) -> int:
+        return len(self._marks)
 
 
-def watch(monitor: Any, rows: Iterable[tuple[int, Any]], counts: WatchCounts, save: Callable[[], None]) -> None:
-    """Feed a monitor, print its alarms and count into ``counts``. The state is saved however it ends."""
-    above = monitor.alarm_  # of a state that was taken up
-    with Interrupts() as interrupts:
+class Timer:
+    """Something to do again and again after a number of seconds."""
+
+    def __init__(self, seconds: float, action: Callable[[], None], clock: Callable[[], float]) -> None:
+        self._seconds, self._action, self._clock = seconds, action, clock
+        self._due = clock() + seconds
+
+    def tick(self) -> float:
+        """Do it if it is due; the seconds until the next time."""
+        now = self._clock()
+        if now >= self._due:
+            self._action()
+            self._due = now + self._seconds
+        return self._due - now
+
+
+class Watch:
+    """Feeds a monitor, prints its alarms, and saves its state on the way and however it ends."""
+
+    def __init__(
+        self,
+        monitor: Any,
+        state: Path | None,
+        options: WatchOptions,
+        *,
+        progress: StreamProgress | None = None,
+        signals: StopSignals | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.counts = WatchCounts()
+        self.monitor, self.options, self._state = monitor, options, state
+        self._signals = signals or StopSignals()
+        before = progress or StreamProgress("", ended=True)
+        self._alarms, self._bad_rows = before.alarms, before.bad_rows  # of the runs before
+        self._recent = RecentLines(before.recent, before.mostly_bad)
+        self._is_above = monitor.alarm_
+        self._last = Row(0, None), None  # and its score
+        self._saved_rows: int | None = None
+        self._saved_lines = -1
+        self._is_failing = False
+        actions = (options.save_every, self._save_if_new), (options.heartbeat, self._print_heartbeat)
+        self._timers = [Timer(seconds, action, clock) for seconds, action in actions if seconds is not None]
+
+    def tick(self) -> float | None:
+        """Do what is due by now; the seconds until something else is."""
+        return min((timer.tick() for timer in self._timers), default=None)
+
+    def run(self, rows: Iterable[Row | BadRow]) -> None:
+        """Take rows until they end, a signal comes, or nobody reads the alarms any more."""
+        self._save()  # or a run that is killed early would begin anew by another seed
         try:
-            interrupts.busy = True
-            save()  # or a run that is killed early would begin anew by another seed
-            interrupts.end_row()
-            for line, row in rows:
-                interrupts.busy = True
-                try:
-                    step = monitor.update(row)
-                except InputError as error:
-                    raise error.reworded(f"line {line} of {_INPUT}: {error.marked}") from None
-                rises, above = step.alarm and not above, step.alarm
-                counts.rows, counts.alarms, counts.above = counts.rows + 1, counts.alarms + rises, counts.above + above
-                if rises:
-                    fields = ("index", "score", "threshold", "strength")
-                    if not emit(json.dumps({name: getattr(step, name) for name in fields})):
-                        return  # nobody hears them
-                if rises or counts.rows % _EVERY == 0:
-                    save()
-                interrupts.end_row()
-        finally:
-            interrupts.busy = True
-            save()
+            for row in rows:
+                self._take(row)
+                if self._signals.is_interrupt:
+                    break
+            if self._signals.is_interrupt:
+                raise KeyboardInterrupt
+        except _Unheard:
+            pass
+        except BaseException:
+            self._try_save(ended=True)  # a failure to save must not hide what happened
+            raise
+        self._save(ended=True)
 
-
-def read_rows(stream: BinaryIO, names: Sequence[str], layout: Layout) -> Iterator[tuple[int, Any]]:
-    """Line number and row of each row of CSV or JSON Lines, as soon as its line is there."""
-    lines = _lines(stream)
-    first = next(((number, text) for number, text in lines if text.strip()), None)
-    if first is None:
-        return
-    lines = itertools.chain([first], lines)
-    yield from _objects(lines, names) if first[1].lstrip().startswith("{") else _records(lines, first, names, layout)
-
-
-def _note_extra_columns(columns: Iterable[str], names: Sequence[str]) -> None:
-    """Note which columns are left out because the reference does not have them."""
-    if extra := [name for name in columns if name not in names]:
-        remark(f"note: left out, because the reference does not have them: {messages.listed(extra)}")
-
-
-def _lines(stream: BinaryIO) -> Iterator[tuple[int, str]]:
-    for number in itertools.count(1):
-        line = stream.readline(_LONGEST)
-        if not line:
+    def _take(self, row: Row | BadRow) -> None:
+        if isinstance(row, BadRow):
+            self._refuse(row)
             return
-        if len(line) == _LONGEST:
-            raise InputError(f"line {number} of {_INPUT} is longer than {_LONGEST >> 20} MiB; is it text?")
-        if b"\0" in line:
-            raise InputError(f"line {number} of {_INPUT} has a NUL byte; save it as UTF-8")
         try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise InputError(f"line {number} of {_INPUT} is not UTF-8; save it as UTF-8") from None
-        yield number, text.removeprefix("\ufeff") if number == 1 else text
-
-
-def _objects(lines: Iterator[tuple[int, str]], names: Sequence[str]) -> Iterator[tuple[int, Any]]:
-    known = set(names)
-    for number, text in lines:
-        if not text.strip():
-            continue
-        try:
-            row = json.loads(text, object_pairs_hook=_refuse_repeated_keys)
+            step = self.monitor.update(row.values)
         except InputError as error:
-            raise error.reworded(f"line {number} of {_INPUT} {error.marked}") from None
-        except (ValueError, RecursionError):
-            raise InputError(f"line {number} of {_INPUT} is not valid JSON; write one object per line") from None
-        if not isinstance(row, dict):
-            raise InputError(f"line {number} of {_INPUT} is not a JSON object; write one object per line")
-        _note_extra_columns([name for name in row if name not in known], names)
-        known |= row.keys()
-        yield number, row
+            self._refuse(BadRow(row.line, error.reworded(f"line {row.line} of {INPUT}: {error.marked}")))
+            return
+        counts, rises = self.counts, step.alarm and not self._is_above
+        self._is_above, self._last = step.alarm, (row, step.score)
+        counts.rows, counts.alarms, counts.above = counts.rows + 1, counts.alarms + rises, counts.above + step.alarm
+        if self.options.skips_bad_rows:
+            self._recent.add(False)
+        if rises:
+            fields = {name: getattr(step, name) for name in ("index", "score", "threshold", "strength")}
+            self._print(fields | {"kind": "change", "time": row.time})
+        if rises or (self.options.save_every is None and counts.rows % _EVERY == 0):
+            self._try_save()
 
+    def _refuse(self, row: BadRow) -> None:
+        if not self.options.skips_bad_rows:
+            raise row.error
+        self.counts.bad += 1
+        count = self.counts.bad
+        if count <= _NAMED:
+            remark(f"note: skipped: {row.error}")
+        elif str(count).rstrip("0") == "1":
+            remark(f"note: {count:,} bad rows are skipped by now, the last of them line {row.line:,} of {INPUT}")
+        if self._recent.add(True):
+            self.counts.bad_alarms += 1
+            fields = {"rows": self.monitor.n_seen_, "line": row.line, "bad": self._recent.bad}
+            self._print(fields | {"lines": len(self._recent), "kind": "bad_rows", "time": self._last[0].time})
+            self._try_save()
 
-def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The entries of a JSON object; an error if two have one name."""
-    if len(entries := dict(pairs)) < len(pairs):
-        twice = [name for name, count in Counter(name for name, _ in pairs).items() if count > 1]
-        raise InputError(f"has more than one value named {messages.listed(twice)}")
-    return entries
+    def _print_heartbeat(self) -> None:
+        row, score = self._last
+        fields = {"rows": self.monitor.n_seen_, "alarms": self._alarms + self.counts.alarms, "score": score}
+        fields |= {"threshold": self.monitor.threshold_, "bad_rows": self._bad_rows + self.counts.bad}
+        self._print(fields | {"saved_rows": self._saved_rows, "kind": "heartbeat", "time": row.time})
 
+    def _print(self, fields: dict[str, Any]) -> None:
+        if not emit(json.dumps(fields | {"seen_at": utc_now()})):
+            raise _Unheard
 
-def _records(
-    lines: Iterator[tuple[int, str]], first: tuple[int, str], names: Sequence[str], layout: Layout
-) -> Iterator[tuple[int, Any]]:
-    sep = layout.sep.replace(r"\t", "\t") if layout.sep else _separator(first[1], names, layout.header)
-    last = first[0] - 1
-
-    def texts() -> Iterator[str]:
-        nonlocal last
-        for last, text in lines:  # noqa: B007
-            yield text
-
-    reader = csv.reader(texts(), delimiter=sep, strict=True)
-    places: list[int] = list(range(len(names)))
-    width, start, blank = len(names), first[0], 0
-    header = layout.header
-    try:
-        for fields in reader:
-            line, start = start, last + 1
-            if header:
-                header, width, places = False, len(fields), _places(fields, names, line)
-                continue
-            if not fields:
-                blank = blank or line
-                continue
-            if blank and width == 1:
-                raise InputError(f"line {blank} of {_INPUT} is empty; a value is missing")
-            blank = 0
-            if len(fields) != width:
-                many = f"{len(fields)} field{'s' * (len(fields) != 1)}, but {width} are expected"
-                raise InputError(f"line {line} of {_INPUT} has {many}")
-            yield (
-                line,
-                [_number(fields[j], name, line, layout.decimal) for j, name in zip(places, names, strict=True)],
-            )
-    except csv.Error as error:
-        raise InputError(f"line {start} of {_INPUT} cannot be read: {error}") from None
-
-
-def _separator(line: str, names: Sequence[str], header: bool) -> str:
-    """The one with which the first line has the columns of the reference."""
-    for sep in ",;\t|":
-        try:
-            fields = next(csv.reader([line], delimiter=sep), [])
-        except csv.Error:  # reading the line says why
-            continue
-        if set(names) <= set(fields) if header else len(fields) == len(names):
-            return sep
-    return ","
-
-
-def _places(fields: list[str], names: Sequence[str], line: int) -> list[int]:
-    if lacking := [name for name in names if name not in fields]:
-        hint = "give --no-header if it holds data, --sep if another character separates the fields"
-        has = f"it has {messages.listed(fields)}; {hint}"
-        raise InputError(f"line {line} of {_INPUT} lacks column {messages.listed(lacking)}; {has}")
-    if twice := [name for name in names if fields.count(name) > 1]:
-        raise InputError(f"line {line} of {_INPUT} has more than one column named {messages.listed(twice)}")
-    _note_extra_columns(fields, names)
-    return [fields.index(name) for name in names]
-
-
-def _number(field: str, name: str, line: int, decimal: str | None) -> float:
-    text = field.strip()
-    if decimal == ",":
-        text = text.replace(".", "_").replace(",", ".")
-    try:
-        if "_" in text:  # Python reads 1_000
-            raise ValueError
-        return float(text)
-    except ValueError:
-        where = f"line {line} of {_INPUT}: column {messages.shown(name)}"
-        if not text:
-            raise InputError(f"{where} is empty; a value is missing") from None
-        hint = "; give --decimal ',' if that is a decimal comma" if "," in text and decimal is None else ""
-        raise InputError(f"{where}: {messages.shown(field)} is not a number{hint}") from None
-
-
-def start_monitor(
-    reference: Path,
-    layout: Layout,
-    state: Path | None,
-    *,
-    window: int | None,
-    run_length: float | None,
-    seed: int | None,
-) -> Any:
-    """A monitor of the reference, or the saved one; options that were given must be those it was started with."""
-    from densdiff import ChangeMonitor
-
-    if state is None or not state.exists():
-        if str(reference) == "-":
-            raise InputError("standard input, '-', holds the rows to watch; give a file for the reference")
-        return ChangeMonitor(
-            layout.read(reference),
-            window=50 if window is None else window,
-            run_length=1000 if run_length is None else run_length,
-            random_state=seed,
+    def _save(self, *, ended: bool = False) -> None:
+        if self._state is None:
+            return
+        progress = StreamProgress(
+            utc_now(),
+            ended,
+            alarms=self._alarms + self.counts.alarms,
+            bad_rows=self._bad_rows + self.counts.bad,
+            recent=str(self._recent),
+            mostly_bad=self._recent.is_alarm,
         )
-    monitor = ChangeMonitor.load(state)
-    chosen = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": layout.columns}
-    saved = {
-        "--window": monitor.window,
-        "--run-length": monitor.run_length,
-        "--seed": monitor.seed_,
-        "--columns": list(monitor.names_),
-    }
-    for option, value in chosen.items():
-        if value is not None and value != saved[option]:
-            was = messages.listed(monitor.names_) if option == "--columns" else f"{saved[option]:g}"
-            cure = "leave it out, or give another --state to start afresh"
-            raise InputError(f"{option} differs from {was}, which is saved in {messages.shown(state.name)}; {cure}")
-    remark(f"note: resumed at row {monitor.n_seen_} from {messages.shown(state.name)}, which includes its reference")
-    return monitor
+        save_with_progress(self.monitor, self._state, progress)
+        if self._is_failing:
+            remark(f"note: the state is saved again, at row {self.monitor.n_seen_:,}")
+        self._saved_rows, self._is_failing = self.monitor.n_seen_, False
+        self._saved_lines = self.counts.rows + self.counts.bad
+
+    def _try_save(self, *, ended: bool = False) -> None:
+        """Save, or say once that it fails: the state of before stays, and the stream is worth more than a new one."""
+        try:
+            self._save(ended=ended)
+        except InputError as error:
+            if not self._is_failing:
+                kept = "no state is kept" if self._saved_rows is None else f"it stays that of row {self._saved_rows:,}"
+                remark(f"note: {error}; {kept} until there is room")
+            self._is_failing = True
+
+    def _save_if_new(self) -> None:
+        if self.counts.rows + self.counts.bad > self._saved_lines:
+            self._try_save()
+
+
+def utc_now() -> str:
+    """The time of the clock on the wall in ISO 8601, in UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def count_text(count: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{count:,} {what}{'s' * (count != 1)}"

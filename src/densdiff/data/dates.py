@@ -16,6 +16,8 @@ from densdiff.data.table import is_missing
 FloatArray = npt.NDArray[np.float64]
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _DAY = 86_400.0  # seconds
+_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": _DAY}
+DURATION_UNITS = f"units {', '.join(_UNITS)}"  # in messages
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?"
 _DATE = r"\d{4}-\d{1,2}-\d{1,2}|\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
 _NAMED = r"\d{1,2}[ -][A-Za-z]{3}[ -]\d{2,4}"
@@ -25,6 +27,15 @@ _TEXT = re.compile(rf"\s*(?:(?:{_DATE}|{_NAMED})(?:[T ]{_TIME} ?(?:Z|UTC|[+-]\d{
 def reads_as_date(text: str) -> bool:
     """Whether a text is a date, a time of day or both, such as 2013-01-31, 31.1.2013 12:00 or 12:00."""
     return _TEXT.fullmatch(text) is not None
+
+
+def duration_seconds(text: str) -> float | None:
+    """Seconds of a duration such as 4s, 1.5 min or 2e3ms; None if the text is something else."""
+    match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", text)
+    try:
+        return float(match[1]) * _UNITS[match[2]] if match else None
+    except (ValueError, KeyError):
+        return None
 
 
 def date_numbers(values: npt.NDArray[Any]) -> FloatArray:

@@ -5,7 +5,6 @@ Series that do not fit into memory are cut in `stretches` before they come here.
 
 import datetime
 import numbers
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 
+from densdiff.data.dates import DURATION_UNITS, duration_seconds, reads_as_date
 from densdiff.data.floats import float_matrix
 from densdiff.data.parameters import whole
 from densdiff.data.table import Column, Table, is_missing, table_of
@@ -20,7 +20,6 @@ from densdiff.errors import InputError
 from densdiff.messages import argument, describe_choice, describe_value, listed, name_of, shown, warn
 
 FloatArray = npt.NDArray[np.float64]
-_UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _UNEVEN = 0.5  # a step may differ from the median step by this share of it before it counts as irregular
 _WIDE, _FEW = 10, 50  # so many times more columns than rows, of which there are few: swapped?
 _EXACT = 2**53
@@ -161,8 +160,10 @@ def _ticks(clock: Column, notes: list[str]) -> tuple[npt.NDArray[Any], float, fl
     if clock.kind == "dates or durations":
         values, tick = _whole_units(values)
     elif clock.kind != "numbers":
-        held = f"{clock.kind}, first {shown(values[clock.row])}"
-        raise InputError(f"time holds {held}; pass numbers or dates", argument="time", row=clock.row)
+        first = values[clock.row]
+        is_date = isinstance(first, str) and reads_as_date(first)  # of which day and month cannot be told apart
+        cure = "write dates as 2026-01-31 or 2026-01-31T12:00:00" if is_date else "pass numbers or dates"
+        raise InputError(f"time holds {clock.kind}, first {shown(first)}; {cure}", argument="time", row=clock.row)
     elif values.dtype.kind == "f":
         _refuse_any(np.isnan(values), "missing")
         _refuse_any(np.isinf(values), "infinite")
@@ -240,17 +241,16 @@ def check_window(value: Any, step: float | None) -> int | None:
     if isinstance(value, str):
         if value == "auto":
             return None
-        match = re.fullmatch(r"\s*([0-9.]+(?:e[+-]?\d+)?)\s*([a-z]+)\s*", value)
-        if not match or match[2] not in _UNITS:
-            units = f"units {', '.join(_UNITS)}"
-            raise InputError(f"{need}, {units}; got {describe_choice(value, ('auto',))}", argument="window")
+        seconds = duration_seconds(value)
+        if seconds is None:
+            raise InputError(f"{need}, {DURATION_UNITS}; got {describe_choice(value, ('auto',))}", argument="window")
         if not step:
             cure = f"pass {argument('time', ...)}, or a number of samples"
             lacks = "is a duration, which needs times that increase"
             raise InputError(f"{argument('window', value)} {lacks}; {cure}", argument="window")
         try:
-            samples = round(float(match[1]) * _UNITS[match[2]] / step)
-        except (ValueError, OverflowError):
+            samples = round(seconds / step)
+        except OverflowError:
             raise InputError(f"{need}; got {describe_value(value)}", argument="window") from None
         if samples < 2:
             held = f"{_count_text(samples, 'sample')} at a step of {step:g} s"

@@ -20,7 +20,13 @@ from densdiff.data.points import check_points, check_sample
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series.features import CENTERS
-from densdiff.series.monitor_state import MonitorState, as_parameters, checked_run_length, settings_of
+from densdiff.series.monitor_state import (
+    MonitorState,
+    StreamProgress,
+    as_parameters,
+    checked_run_length,
+    settings_of,
+)
 from densdiff.series.stream import StreamModel
 from densdiff.threads import on_one_thread
 
@@ -269,7 +275,10 @@ class ChangeMonitor:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write everything to exactly that path: arrays and a header of JSON, nothing that could run."""
-        MonitorState(
+        self._state().save(path)
+
+    def _state(self, progress: StreamProgress | None = None) -> MonitorState:
+        return MonitorState(
             window=self.window,
             run_length=self.run_length,
             seed=self.seed_,
@@ -281,12 +290,16 @@ class ChangeMonitor:
             mean=self._mean,
             sums=self._sums,
             model=self._model,
-        ).save(path)
+            progress=progress,
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "ChangeMonitor":
         """Read what `save` wrote; it continues exactly as the saved one would have. Any other file is an InputError."""
-        state = MonitorState.load(path)
+        return cls._restored(MonitorState.load(path))
+
+    @classmethod
+    def _restored(cls, state: MonitorState) -> "ChangeMonitor":
         monitor = cls.__new__(cls)
         monitor.window, monitor.run_length, monitor.seed_ = state.window, state.run_length, state.seed
         monitor.names_, monitor.warnings_, monitor.n_reference_ = state.names, state.warnings, state.n_reference
@@ -305,6 +318,17 @@ class ChangeMonitor:
             f"  model       centers, sigma {self.sigma_:.3g}, lam {self.lam_:.3g}; seed {self.seed_}",
         ]
         return "\n".join(lines + [f"  note: {text}" for text in self.warnings_])
+
+
+def save_with_progress(monitor: ChangeMonitor, path: str | PathLike[str], progress: StreamProgress) -> None:
+    """Save a monitor as `ChangeMonitor.save` does, and how far its stream has come beside it, as one file."""
+    monitor._state(progress).save(path)
+
+
+def load_with_progress(path: str | PathLike[str]) -> tuple[ChangeMonitor, StreamProgress | None]:
+    """A saved monitor, and how far its stream had come if that was saved with it."""
+    state = MonitorState.load(path)
+    return ChangeMonitor._restored(state), state.progress
 
 
 def _is_inexact(value: Any) -> bool:

@@ -3,9 +3,10 @@
 What a monitor does with its state lives in `monitor`.
 """
 
+import datetime
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,18 @@ _WORDS = 300  # characters of a reason
 
 
 @dataclass(frozen=True)
+class StreamProgress:
+    """What a service knows beside its monitor: of the lines that it read, and of the moment of saving."""
+
+    saved_at: str  # ISO 8601, UTC
+    ended: bool  # whether the run ended after saving, or was to go on
+    alarms: int = 0
+    bad_rows: int = 0
+    recent: str = ""  # the last lines, 1 for a bad one, 0 for a good one
+    mostly_bad: bool = False  # whether an alarm of bad rows lasts
+
+
+@dataclass(frozen=True)
 class MonitorState:
     """All that a monitor knows."""
 
@@ -47,6 +60,7 @@ class MonitorState:
     mean: FloatArray  # of the reference's features, (p,)
     sums: SlidingSum
     model: StreamModel
+    progress: StreamProgress | None = None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to exactly that path, all or nothing: a crash must not take the last state along."""
@@ -64,6 +78,8 @@ class MonitorState:
             "n_seen": self.sums.seen,
             "settings": self.settings,
         }
+        if self.progress is not None:
+            header["progress"] = asdict(self.progress)
         text = np.frombuffer(json.dumps(header).encode(), np.uint8)
         arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
         arrays |= {"block": self.sums.block, "rest": self.sums.tail_sums, "sum": self.sums.sum} | self.model.arrays()
@@ -114,6 +130,7 @@ class MonitorState:
             "warnings": _texts(header["warnings"], "warnings"),
             "n_reference": parameters.whole(header["n_reference"], "n_reference", 1),
             "settings": settings_of(LSDD(solver="centers", **as_parameters(header["settings"]))),
+            "progress": _checked_progress(header.get("progress")),
         }
         _check_arrays(arrays, window, len(names))
         mean = arrays["reference_mean"]
@@ -157,6 +174,23 @@ def as_parameters(settings: dict[str, Any]) -> dict[str, Any]:
     if set(settings) != {"sigma", "lam", "n_centers", "standardize"}:
         raise InputError(f"its settings must be sigma, lam, n_centers and standardize; got {', '.join(settings)}")
     return {name: "cv" if value is None else value for name, value in settings.items()}
+
+
+def _checked_progress(value: Any) -> StreamProgress | None:
+    if value is None:
+        return None
+    try:
+        progress = StreamProgress(**value)
+        datetime.datetime.fromisoformat(progress.saved_at)
+        is_sound = isinstance(progress.ended, bool) and isinstance(progress.mostly_bad, bool)
+        is_sound = is_sound and isinstance(progress.recent, str) and set(progress.recent) <= {"0", "1"}
+    except (TypeError, ValueError):
+        is_sound = False
+    if not is_sound:
+        raise InputError("its progress is not that of a stream")
+    parameters.whole(progress.alarms, "alarms", 0)
+    parameters.whole(progress.bad_rows, "bad_rows", 0)
+    return progress
 
 
 class _TooLarge(InputError):
