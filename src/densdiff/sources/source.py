@@ -48,8 +48,8 @@ class Source(Protocol):
     def changed(self, change: Change, columns: list[str] | None = None) -> Any:
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows.
 
-        ``columns`` are the ones it needs, None for all. Of several changes only the last may drop rows or
-        rename columns.
+        ``columns`` are the ones it needs, None for all. Of several changes only the last may rename columns; one that
+        follows a change that drops rows gets the number that the first row had before, and no block without rows.
         """
 
     def converted(self) -> Any:
@@ -108,7 +108,7 @@ class ArraySource:
 
 
 def chained(first: Change | None, second: Change) -> Change:
-    """A change of blocks after another, which drops no rows."""
+    """A change of blocks after another."""
     if first is None:
         return second
     return _Chain(first, second)
@@ -122,7 +122,8 @@ class _Chain:
     second: Change
 
     def __call__(self, block: Any, start: int) -> Any:
-        return self.second(self.first(block, start), start)
+        kept = self.first(block, start)
+        return self.second(kept, start) if length(kept) else kept
 
 
 def length(block: Any, as_table: Callable[[Any], Any] = as_it_is) -> int:
