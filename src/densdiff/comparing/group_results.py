@@ -69,8 +69,8 @@ class GroupsResult(Receipt):
     Attributes
     ----------
     differ : bool
-        Whether, at level ``alpha`` over all groups, any of them differs by at least ``min_effect``, or one is in one table
-        only, or the tables do not have the same columns.
+        Whether, at level ``alpha`` over all groups, any of them differs by at least ``min_effect``, or one is in one
+        table only, or the tables do not have the same columns.
     reasons : list of str
         Why they differ, a short sentence each; empty if they do not.
     groups : list of GroupDifference
@@ -145,7 +145,7 @@ class GroupsResult(Receipt):
         return f"<GroupsResult of {first} and {second}: {len(self.changed)} of {len(self.groups)} groups differ>"
 
     def __str__(self) -> str:
-        rows = [("group", "rows", "moved", "at least", "p, adjusted", "most in")]
+        rows: list[tuple[str, ...]] = [("group", "rows", "moved", "at least", "p, adjusted", "most in")]
         rows += [_cells(group) for group in self.groups[:_SHOWN]]
         widths = [max(len(row[j]) for row in rows) for j in range(5)] if self.groups else []
         lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows if widths]
@@ -167,7 +167,8 @@ class GroupsResult(Receipt):
         titles = ("group", "rows", "total variation", "at least", "p, adjusted", "most in")
         head = "".join(f"<th>{title}</th>" for title in titles)
         rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(group))}</tr>" for group in self.groups[:_SHOWN]
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(group))}</tr>"
+            for group in self.groups[:_SHOWN]
         )
         more = f"<p>{len(self.groups) - _SHOWN} more groups</p>" if len(self.groups) > _SHOWN else ""
         return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{rows}</table>{more}"

@@ -153,8 +153,10 @@ def _too_few(sizes: tuple[int, int], alpha: float, where: tuple[str, str]) -> st
     for rows, name in zip(sizes, where, strict=True):
         if rows < 2:
             return f"{rows} row of {named(name)}; at least 2 are needed"
-    if 2.0 > alpha * math.comb(sum(sizes), sizes[0]):  # all relabellings there are
-        return "too few rows to tell whatever they hold"
+    n_a, n_b = sizes
+    log_relabellings = math.lgamma(n_a + n_b + 1) - math.lgamma(n_a + 1) - math.lgamma(n_b + 1)
+    if log_relabellings < math.log(2.0 / alpha):  # no p-value could be small enough
+        return "too few rows to tell, whatever they hold"
     return ""
 
 

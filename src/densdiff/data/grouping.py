@@ -46,7 +46,9 @@ class GroupedTables:
     @property
     def keys(self) -> list[Key]:
         """The groups of both tables, the largest first."""
-        totals = {key: self.counts[0].get(key, 0) + self.counts[1].get(key, 0) for table in self.counts for key in table}
+        totals = {
+            key: self.counts[0].get(key, 0) + self.counts[1].get(key, 0) for table in self.counts for key in table
+        }
         return sorted(totals, key=lambda key: (-totals[key], group_label(key)))
 
     def sizes(self, key: Key) -> tuple[int, int]:
