@@ -229,12 +229,11 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
-    "compare": (),
+    **dict.fromkeys(("compare", "compare_by"), ()),
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),
     "two_sample_test": (*_RELABELLED, "sigma", "strongest"),
-    "compare_by": (*_RELABELLED, "is_smallest"),
     "compare mixed": (*_RELABELLED, "adjustment", "reasons", "is_smallest"),
 }
 

@@ -228,7 +228,19 @@ def _join_groups(a: Mapping[Key, list[Table]], b: Mapping[Key, list[Table]]) -> 
 
 
 def _at_hand(source: Source, tables: list[Table]) -> Source:
-    """Rows in memory as a source: one table of an array, blocks of what came in blocks."""
-    if isinstance(source, ArraySource):
-        return ArraySource(source.where, tables[0])
-    return BlockSource(source.where, tables, sum(map(len, tables)), source.as_table)
+    """Rows in memory as a source: one table, or blocks if a column is of another kind in some of them."""
+    columns = [_stacked(parts) for parts in zip(*(table.columns for table in tables), strict=True)]
+    whole = [column for column in columns if column is not None]
+    rows = sum(map(len, tables))
+    if len(whole) < len(columns):
+        return BlockSource(source.where, tables, rows, source.as_table)
+    return ArraySource(source.where, replace(tables[0], columns=whole, shape=(rows, *tables[0].shape[1:])))
+
+
+def _stacked(parts: Sequence[Column]) -> Column | None:
+    """One column of several that follow each other; None if they are not of one kind, as where one is all missing."""
+    if len({part.kind for part in parts}) > 1:
+        return None
+    values = np.concatenate([part.values for part in parts])
+    column = Column(values, parts[0].kind, largest=max(part.largest for part in parts))
+    return column if column.kind == "numbers" else replace(column, row=int((~missing_values(column)).argmax()))

@@ -35,8 +35,8 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{label}: {reason(error)}", file=name) from error
-    # the ending tells matplotlib the format, but node_exporter reads whatever ends in .prom, half written or not; a name
-    # may have 255 bytes, of which a character takes up to 4
+    # the ending tells matplotlib the format, but node_exporter reads whatever ends in .prom, half written or not; a
+    # name may have 255 bytes, of which a character takes up to 4
     aside = target.with_name(f".{os.getpid()}.{target.name[-60:]}{'.part' * (target.suffix == '.prom')}")
     try:
         yield aside
