@@ -222,14 +222,18 @@ def test_a_group_whose_text_is_missing_in_a_whole_block_is_compared():
 
 
 @pytest.mark.parametrize("missing", ["level", "drop"])
-def test_groups_beyond_memory_with_missing_values_are_filled(tables, missing):
+def test_groups_beyond_memory_with_missing_values_are_filled(tables, missing, tmp_path):
+    """In a Parquet file, of which each step reads the columns that it needs, those that make groups among them."""
     a, b = (rows.copy() for rows in tables)
     for rows in (a, b):
         rows.loc[rows.index[::7], "number"] = np.nan
+        rows.to_parquet(tmp_path / f"{len(rows)}.parquet", row_group_size=40)
     options = {"columns": ["number"], "missing": missing} | FEW
     whole = silently(dd.compare_by, a, b, "region", **options)
     with sklearn.config_context(working_memory=1e-4):
-        result = silently(dd.compare_by, *(Blocks(rows, [40, 90]) for rows in (a, b)), "region", **options)
+        paths = [tmp_path / f"{len(rows)}.parquet" for rows in (a, b)]
+        result = silently(dd.compare_by, *paths, "region", **options)
+    assert all(group.comparison.adjustment == "Holm" for group in result.groups)  # of rows that come in blocks
     assert [group.label for group in result.changed] == [group.label for group in whole.changed] == ["north"]
     for label, group in by_label(result).items():
         assert group.comparison.missing == by_label(whole)[label].comparison.missing

@@ -39,7 +39,7 @@ class GroupedTables:
     by: tuple[str, ...]
     sources: tuple[Source, Source]
     counts: tuple[Counts, Counts]
-    columns: tuple[list[str] | None, list[str] | None]  # the ones that are read of each table, None for all
+    columns: tuple[list[str] | None, list[str] | None]  # that are read of each table, None where they have no names
     width: int  # columns that are read
     schema_changes: SchemaChanges
 
@@ -105,7 +105,7 @@ def group_tables(A: Any, B: Any, by: Any, request: Request) -> GroupedTables:
         choose_kinds(heads, request.kinds)
     read_all = request.exclude is not None or request.kinds is not None  # they may name columns that are not compared
     columns = [
-        [name for name in head.names if name in (*own, *names)] if head.names and not read_all else None
+        [name for name in head.names if read_all or name in (*own, *names)] if head.names else None
         for head, own in zip(heads, chosen, strict=True)
     ]
     counted = [list(names) if head.names else None for head in heads]

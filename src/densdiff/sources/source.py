@@ -114,6 +114,11 @@ def chained(first: Change | None, second: Change) -> Change:
     return _Chain(first, second)
 
 
+def needed_columns(first: list[str] | None, second: list[str] | None) -> list[str] | None:
+    """The columns that two changes need together; one that names none takes what the other needs, None is all."""
+    return list(dict.fromkeys([*(first or ()), *(second or ())])) or None
+
+
 @dataclass(frozen=True)
 class _Chain:
     """Two changes one after the other; a function within a function could not be sent to the workers of Dask."""
