@@ -11,6 +11,7 @@ import pytest
 import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import densdiff as dd
 from densdiff.comparing.groups import _decision_pvalue
@@ -337,3 +338,13 @@ def test_many_groups_and_hostile_labels_stay_in_form(found, tmp_path):
     assert "<script" not in crowded.to_html(tmp_path / "page.html").read_text("utf-8")
     frame = crowded.to_frame()
     assert (len(frame), frame["n_b"].tolist()[60]) == (180, 0)
+
+
+@pytest.mark.slow
+def test_any_group_of_equal_tables_differs_no_more_often_than_alpha():
+    """The family-wise level: 60 pairs of tables of five groups."""
+    found = 0
+    for seed in range(60):
+        a, b = (table(500, groups=tuple("abcde"), seed=2 * seed + k) for k in (100, 101))
+        found += dd.compare_by(a, b, "region", n_permutations=99, random_state=seed).differ
+    assert found <= stats.binom.ppf(0.999, 60, 0.05)
