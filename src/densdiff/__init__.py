@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult
     from densdiff.balance.prior_shift import PriorShiftClassifier
     from densdiff.comparing.compare import compare
+    from densdiff.comparing.group_results import GroupDifference, GroupsResult
+    from densdiff.comparing.groups import compare_by
     from densdiff.comparing.results import (
         ColumnDifference,
         Comparison,
@@ -53,6 +55,8 @@ __all__ = [
     "DensDiffError",
     "DensDiffWarning",
     "DistanceResult",
+    "GroupDifference",
+    "GroupsResult",
     "InputError",
     "KDEDifference",
     "LeastSquaresClassifier",
@@ -69,6 +73,7 @@ __all__ = [
     "__version__",
     "anytime_pvalues",
     "compare",
+    "compare_by",
     "datasets",
     "detect_changes",
     "l2_distance",
@@ -100,6 +105,9 @@ _HOME = {
     "PairDifference": "comparing.results",
     "RegionDifference": "comparing.results",
     "compare": "comparing.compare",
+    "GroupDifference": "comparing.group_results",
+    "GroupsResult": "comparing.group_results",
+    "compare_by": "comparing.groups",
     "ChangesResult": "series.detect",
     "detect_changes": "series.detect",
     "ChangeMonitor": "series.monitor",

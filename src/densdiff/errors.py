@@ -87,6 +87,10 @@ class InputError(DensDiffError, ValueError):
     """The data or an argument cannot be used as given."""
 
 
+class NothingLeftError(InputError):
+    """Too few rows, or no column, is left to use: what one group of rows may lack and others have."""
+
+
 class NotFittedError(DensDiffError, _SklearnNotFittedError):
     """A fitted attribute or method was asked for before ``fit``."""
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from datetime import UTC, datetime
 from importlib.resources import files
 
 import numpy as np
@@ -9,6 +10,8 @@ import pytest
 
 import densdiff as dd
 from densdiff.balance.class_balance import ClassBalanceResult
+from densdiff.comparing.group_results import GroupDifference, GroupsResult
+from densdiff.comparing.log_record import log_line
 from densdiff.comparing.results import (
     ColumnDifference,
     Comparison,
@@ -22,9 +25,9 @@ from densdiff.estimators.results import DistanceResult
 from densdiff.results import Receipt
 from densdiff.series.detect import ChangesResult
 from densdiff.testing.two_sample import TwoSampleResult
-from tests.command_line import run
+from tests.command_line import run, shifted
 
-COMMANDS = ("compare", "changes", "balance", "monitor", "failure")
+COMMANDS = ("compare", "groups", "log", "changes", "balance", "monitor", "failure")
 NOT_JSON = {"picture", "map", "profile", "judged_x", "judged_y", "series"}  # for pictures
 
 
@@ -65,6 +68,50 @@ def test_a_comparison_with_all_sorts_of_findings_has_the_published_form(found):
     check("compare", printed("compare", replace(found, schema_changes=other)))
 
 
+def test_groups_have_the_published_form_and_their_comparisons_that_of_compare(found):
+    group = GroupDifference("north", 9, 8, found, 0.001, 0.003, True)
+    result = GroupsResult(
+        differ=True,
+        reasons=["group north differs"],
+        groups=[group],
+        only_a=[("gone", 3)],
+        only_b=[("new", 1)],
+        not_compared=[("few", 1, 2, "too few rows")],
+        by=("region",),
+        schema_changes=found.schema_changes,
+        names=found.names,
+        alpha=0.05,
+        min_effect={"spend": 0.1, "*": 0.2},
+        **{field.name: getattr(found, field.name) for field in fields(Receipt)},
+    )
+    content = printed("compare", result)
+    check("groups", content)
+    check("compare", {"schema": 1, "command": "compare"} | content["groups"][0]["comparison"])
+    now = datetime(2026, 1, 31, 3, 0, 7, 123, tzinfo=UTC)
+    for each in (result, replace(result, groups=[]), found):
+        line = log_line(each, now)
+        check("log", json.loads(line))
+        assert line.isprintable()
+        assert json.loads(line)["time"] == "2026-01-31T03:00:07+00:00"
+
+
+def test_min_effect_may_be_one_for_each_column(found):
+    check("compare", printed("compare", replace(found, min_effect={"spend": 0.1, "*": 0.2})))
+
+
+def test_a_line_of_the_log_stays_short_whatever_names_hold(found):
+    name = "n\n\u202e" + "x" * 10_000
+    columns = [replace(found.columns[0], name=f"{name}{k}", differs=True) for k in range(50)]
+    line = log_line(
+        replace(found, columns=columns, names=(name, "b" * 5000), reasons=[name] * 99),
+        datetime(2026, 1, 31, tzinfo=UTC),
+    )
+    check("log", json.loads(line))
+    assert "\n" not in line
+    assert len(line) < 8192
+    assert (json.loads(line)["n_columns"], json.loads(line)["n_reasons"]) == (50, 99)
+
+
 def test_a_field_that_is_not_published_is_refused(found):
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install --group test")
     for place in (lambda content: content, lambda content: content["columns"][0], lambda content: content["distance"]):
@@ -78,6 +125,10 @@ def test_commands_print_what_is_published(tables, put):
     code, out, _ = run("compare", *tables, "--permutations", "19", "--seed", "1", "--json")
     assert code == 0
     check("compare", json.loads(out))
+    groups = [put(f"{name}.csv", shifted(0.0, group=["x", "y"] * 20)) for name in "AB"]
+    code, out, _ = run("compare", *groups, "--by", "group", "--permutations", "19", "--seed", "1", "--json")
+    assert (code, out.count("\n")) == (0, 1)
+    check("groups", json.loads(out))
     random = np.random.default_rng(0)
     series = {"stamp": [f"2026-01-01T00:{k // 60:02d}:{k % 60:02d}" for k in range(400)]}
     series["x"] = np.concatenate([random.normal(size=200), random.normal(size=200) + 4])
@@ -134,12 +185,15 @@ def properties(schema, part):
         (RegionDifference, "compare", "region"),
         (MissingDifference, "compare", "missing"),
         (SchemaChanges, "compare", "schema_changes"),
+        (GroupsResult, "groups", None),
+        (GroupDifference, "groups", "group"),
+        (SchemaChanges, "groups", "schema_changes"),
         (TotalVariationResult, "compare", "total_variation"),
         (DistanceResult, "compare", "distance"),
         (TwoSampleResult, "compare", "test"),
         (ChangesResult, "changes", None),
         (ClassBalanceResult, "balance", None),
-        *((Receipt, command, "receipt") for command in ("compare", "changes", "balance")),
+        *((Receipt, command, "receipt") for command in ("compare", "groups", "changes", "balance")),
     ],
 )
 def test_every_field_of_a_result_is_published(result, command, part):

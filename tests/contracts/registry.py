@@ -78,6 +78,18 @@ def _mixed(seed: int, n: int, share: float) -> dict[str, np.ndarray]:
     return {"number": number, "beside": beside, "word": np.where(random.random(n) < share, "u", "v").astype(object)}
 
 
+def grouped_tables(n: int) -> dict[str, Any]:
+    """Two groups of a column, of which one differs."""
+    return {"A": _grouped(0, 2 * n), "B": _grouped(1, 2 * n)}
+
+
+def _grouped(seed: int, n: int) -> np.ndarray:
+    rows = rows_of(seed, n)
+    rows[:, 1] = np.arange(n) % 2
+    rows[:, 0] += 2.0 * seed * rows[:, 1]
+    return rows
+
+
 def labelled(n: int) -> dict[str, Any]:
     classes = np.repeat(["ill", "well"], [n // 2, n - n // 2])
     return {"X": rows_of(0, n) + 2.0 * (classes == "ill")[:, None], "y": classes, "X_new": rows_of(1, n, 0.7)}
@@ -143,6 +155,10 @@ def _compared(seed: int, A: Any, B: Any) -> Any:
     return dd.compare(A, B, missing="level", n_permutations=49, random_state=seed)
 
 
+def _compared_by(seed: int, A: Any, B: Any) -> Any:
+    return dd.compare_by(A, B, "x1", names=("A", "B"), n_permutations=49, random_state=seed)
+
+
 def _balance(model: Any) -> Callable[..., Any]:
     return lambda s, X, y, X_new: dd.ClassBalance(model=model, random_state=s).fit(X, y).estimate(X_new)
 
@@ -167,6 +183,7 @@ QUESTIONS = [
     Case("two_sample_test KLIEP", samples, _test(model=dd.KLIEP(n_centers=30))),
     Case("compare", tables, lambda s, A, B: dd.compare(A, B, names=("A", "B"), n_permutations=49, random_state=s)),
     Case("compare mixed", mixed_tables, _compared),
+    Case("compare_by", grouped_tables, _compared_by),
     Case("balance", labelled, _balance(None)),
     Case("balance LSDD", labelled, _balance(small())),
     Case("balance KDE", labelled, _balance(dd.KDEDifference())),
@@ -212,7 +229,7 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
-    "compare": (),
+    **dict.fromkeys(("compare", "compare_by"), ()),
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),

@@ -31,11 +31,10 @@ from densdiff.cli.inputs import (
     read_classes,
     refuse_clock,
     refuse_file,
-    refuse_same,
     refuse_twice,
     refuse_unwritable,
     show_progress,
-    write_text,
+    split_names,
 )
 
 app = typer.Typer(
@@ -66,6 +65,11 @@ Seed = Annotated[int | None, typer.Option(help="Seed for a repeatable run; drawn
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, also of a failure.")]
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a report as an HTML page.")]
 Markdown = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a summary of at most 30 lines as Markdown.")]
+By = typer.Option(metavar="COLUMN", help="Compare group by group: rows with the same value in this column, or several.")
+Prometheus = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write metrics for node_exporter's textfile collector.")
+]
+Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Append one line of JSON to this file.")]
 Fail = Annotated[bool, typer.Option("--fail-on-difference", help="Exit with status 1 if something was found.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of a failure.")]
 
@@ -92,6 +96,7 @@ def compare(
     exclude: Annotated[list[str] | None, Exclude] = None,
     category: Annotated[list[str] | None, Category] = None,
     number: Annotated[list[str] | None, Number] = None,
+    by: Annotated[list[str] | None, By] = None,
     alpha: Alpha = 0.05,
     min_effect: Annotated[
         list[str] | None,
@@ -111,6 +116,8 @@ def compare(
     as_json: AsJson = False,
     report: Report = None,
     markdown: Markdown = None,
+    prometheus: Prometheus = None,
+    log: Log = None,
     fail_on_difference: Fail = False,
     debug: Debug = False,
 ) -> None:
@@ -122,16 +129,21 @@ def compare(
       densdiff compare A.parquet B.parquet --columns age,city --report page.html
       densdiff compare A.csv B.csv --exclude 'id*' --category zip,flight --number when
       densdiff compare ref.csv today.csv --min-effect 0.05 --min-effect spend=0.02 --fail-on-difference
+      densdiff compare may.csv june.csv --by region --prometheus densdiff.prom --log nightly.jsonl
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
-    from densdiff import compare as compared
+    from functools import partial
+
+    from densdiff import compare as compare_tables
+    from densdiff import compare_by
+    from densdiff.cli.outputs import Outputs
 
     refuse_twice(a, b)
-    for target in (report, markdown):
-        refuse_unwritable(target, a, b)
-    refuse_same(report, markdown)
-    chosen = parse_columns(columns, exclude, category, number)
-    layout = chosen.narrow(parse_layout(None, sep, decimal, no_header))
+    outputs = Outputs(report, markdown, prometheus, log)
+    outputs.refuse_unwritable(a, b)
+    chosen, groups = parse_columns(columns, exclude, category, number), split_names(by or [])
+    layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), groups)
+    compared = partial(compare_by, by=groups) if by is not None else compare_tables
     with cluster(scheduler):
         with show_progress("Reading ..."):
             tables = [
@@ -150,11 +162,10 @@ def compare(
                 n_permutations=permutations,
                 random_state=seed,
             )
-    if markdown is not None:
-        write_text(markdown, result.to_markdown())
+    outputs.write(result)
     _print_result(result, "compare", as_json, report)
-    if markdown is not None and not as_json:
-        emit(f"summary: {markdown}")
+    if not as_json:
+        outputs.emit_places()
     _exit_if_found(fail_on_difference and result.differ)
 
 
@@ -338,7 +349,8 @@ def _on_terminal(result: Any, command: str) -> None:
     from densdiff.cli import show
 
     views: dict[str, Callable[[Any], None]] = {"changes": show.changes, "balance": show.balance}
-    views.get(command, show.comparison)(result)
+    view = show.groups if hasattr(result, "groups") else views.get(command, show.comparison)
+    view(result)
 
 
 def _exit_if_found(is_found: bool) -> None:

@@ -20,6 +20,7 @@ from typer.core import TyperGroup
 
 _OPTIONS = {  # what the library calls an argument, as the option that it is here; {} is its value
     "alpha": "--alpha {}",
+    "by": "--by {}",
     "category": "--category {}",
     "columns": "--columns {}",
     "decimal": "--decimal {}",

@@ -106,14 +106,14 @@ class ColumnOptions:
     exclude: list[str] | None
     kinds: dict[str, str] | None
 
-    def narrow(self, layout: Layout) -> Layout:
-        """A layout that reads the columns asked for and no others, where they can be told by their names alone."""
+    def narrow(self, layout: Layout, by: Sequence[str] = ()) -> Layout:
+        """A layout that reads the columns asked for, those that make groups and no others, if names tell which."""
         from densdiff.data.choosing import is_pattern
 
         layout = replace(layout, keep_text=True)
         if self.exclude is not None or self.kinds is not None or any(map(is_pattern, self.columns or ())):
             return layout
-        return replace(layout, columns=self.columns)
+        return replace(layout, columns=self.columns and list(dict.fromkeys([*self.columns, *by])))
 
 
 def parse_columns(
@@ -238,26 +238,32 @@ def refuse_file(folder: Path) -> None:
 
 def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
-    from densdiff import messages
-    from densdiff.errors import InputError
     from densdiff.io.write import atomic_write
 
     if target is None:
         return
-    if any(path.exists() and target.exists() and os.path.samefile(path, target) for path in inputs):
-        raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
+    _refuse_input(target, inputs)
     with suppress(_Enough), atomic_write(target) as aside:
         aside.touch()
         raise _Enough
 
 
-def refuse_same(report: Path | None, markdown: Path | None) -> None:
-    """An error if the report and the summary would be one file."""
+def refuse_unappendable(target: Path | None, *inputs: Path) -> None:
+    """Tell before the work that nothing can be added to a file, or that it is an input; the file is made if need be."""
+    from densdiff.io.write import open_to_append
+
+    if target is not None:
+        _refuse_input(target, inputs)
+        with open_to_append(target):
+            pass
+
+
+def _refuse_input(target: Path, inputs: Sequence[Path]) -> None:
     from densdiff import messages
     from densdiff.errors import InputError
 
-    if report is not None and markdown is not None and report.resolve() == markdown.resolve():
-        raise InputError(f"--report and --markdown are both {messages.shown(str(report))}; write to two files")
+    if any(path.exists() and target.exists() and os.path.samefile(path, target) for path in inputs):
+        raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
 
 
 def write_text(target: Path, text: str) -> None:

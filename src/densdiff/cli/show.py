@@ -68,6 +68,33 @@ def _print_unlisted(out: Console, result: Any, what: str) -> None:
         out.print(Text(result.unlisted[what], style="dim"))
 
 
+def groups(result: Any) -> None:
+    """The groups of two tables, those that differ first."""
+    out = _print_answer(result.answer)
+    names = short_names(result.names)
+    rows = [
+        [
+            messages.quote_name(group.label),
+            f"{group.n_a}",
+            f"{group.n_b}",
+            f"{group.total_variation:.3g}",
+            f"{group.lower:.3g}",
+            messages.p_number(group.pvalue_adjusted, group.is_smallest),
+            group.where if group.differs else "",
+        ]
+        for group in result.groups
+    ]
+    changed = [group.differs for group in result.groups]
+    title = "Groups by total variation, p-values adjusted by Holm's rule"
+    _table(out, title, ["group", *names, "rows moved", "at least", "p", "most in"], rows, changed)
+    only = [[messages.quote_name(label), f"{n}", "0"] for label, n in result.only_a]
+    only += [[messages.quote_name(label), "0", f"{n}"] for label, n in result.only_b]
+    _table(out, "Groups of one table only, rows", ["group", *names], only)
+    others = [[messages.quote_name(label), f"{n_a}", f"{n_b}", why] for label, n_a, n_b, why in result.not_compared]
+    _table(out, "Groups that were not compared, rows", ["group", *names, "why"], others)
+    _print_notes(out, result, f"{result.n_x} rows of {names[0]}, {result.n_y} of {names[1]}")
+
+
 def changes(result: Any) -> None:
     """Where a series changes."""
     n_changes = len(result.changes)

@@ -40,7 +40,7 @@ _PAIRED = 100  # columns among which pairs are sought
 
 
 @dataclass(frozen=True)
-class _Settings:
+class Settings:
     """What was asked of a comparison, checked."""
 
     alpha: float
@@ -107,20 +107,34 @@ def compare(
     >>> result.differ, result.columns[0].name
     (True, 'spend')
     """
-    settings = _Settings(
+    settings = check_settings(alpha, min_effect, n_permutations, random_state)
+    request = Request(display_names(A, B, names), columns, exclude, kinds, missing)
+    return compare_as_asked(A, B, request, settings)
+
+
+def check_settings(alpha: Any, min_effect: Any, n_permutations: Any, random_state: Any) -> Settings:
+    """How to compare, or an error for the first argument that cannot be."""
+    return Settings(
         alpha=parameters.fraction(alpha, "alpha"),
         min_effect=check_effects(min_effect),
         permutations=parameters.whole(n_permutations, "n_permutations", 1),
         seed=parameters.seed(random_state),
     )
-    called = _names_of(A, B) if names is None else _check_names(names)
-    request = Request(called, columns, exclude, kinds, missing)
+
+
+def compare_as_asked(A: Any, B: Any, request: Request, settings: Settings) -> Comparison:
+    """Two tables, or sources of their rows, matched and compared; each warning comes once."""
     tables = match_tables(A, B, request, partial(_rows_to_prefetch, settings.seed))
     with messages.collect_warnings() as texts:
         result = _compare_tables(tables, settings)
     for text in dict.fromkeys(texts):
         messages.warn(text)
     return result
+
+
+def display_names(A: Any, B: Any, names: Any) -> tuple[str, str]:
+    """What two tables are called: as asked, else by the names of their files, else A and B."""
+    return _names_of(A, B) if names is None else _check_names(names)
 
 
 def _check_names(names: Any) -> tuple[str, str]:
@@ -157,7 +171,7 @@ def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, se
     return x, y
 
 
-def _compare_tables(tables: MatchedTables, settings: _Settings) -> Comparison:
+def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     """All columns together, then each by itself, pairs of them, regions and missing values."""
     seed, names = settings.seed, (named(tables.where[0]), named(tables.where[1]))
     refuse_unmatched(settings.min_effect, [*tables.names, *(name for name, _ in tables.left_out)])
@@ -225,7 +239,7 @@ class _Joint:
     notes: list[str]
 
 
-def _compare_together(tables: MatchedTables, settings: _Settings) -> _Joint:
+def _compare_together(tables: MatchedTables, settings: Settings) -> _Joint:
     """The distance and the test of all columns together."""
     seed = settings.seed
     d, all_rows = len(tables.names), sum(tables.sizes)
@@ -267,7 +281,7 @@ def _constants(tables: MatchedTables) -> list[str]:
 
 
 def _test_columns(
-    tables: MatchedTables, settings: _Settings, name: str, notes: list[str]
+    tables: MatchedTables, settings: Settings, name: str, notes: list[str]
 ) -> tuple[list[ColumnDifference], list[MissingDifference], str]:
     """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
     d = len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)

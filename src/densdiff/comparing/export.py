@@ -1,25 +1,25 @@
-"""A comparison for other programs and for a message: a data frame of the columns, and a summary in Markdown."""
+"""A comparison for other programs and for a message: a data frame of columns or groups, and a summary in Markdown."""
 
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from densdiff import messages
+from densdiff.comparing.group_results import GroupDifference, GroupsResult
 from densdiff.comparing.results import ColumnDifference, Comparison
+from densdiff.data.match import SchemaChanges
 from densdiff.errors import MissingExtraError
 
 # Lines of the summary: with the answer, three blank lines and the head of the table at most 30.
 _REASONS, _COLUMNS, _REGIONS, _PAIRS, _NOTES = 3, 10, 2, 2, 2
+_GROUPS = 15
 _LONGEST = 160  # characters of a cell or a line of the list
 _SIGNS = re.compile(r"([\\`*\[\]|~$])|(?<!\w)_|_(?!\w)")
 
 
 def frame_of(columns: Iterable[ColumnDifference]) -> Any:
     """The columns as a pandas DataFrame, one row each."""
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise MissingExtraError("to_frame() needs pandas: pip install pandas") from error
     names = (
         "name",
         "kind",
@@ -45,6 +45,38 @@ def frame_of(columns: Iterable[ColumnDifference]) -> Any:
         )
         for column in columns
     ]
+    return _frame(rows, names)
+
+
+def frame_of_groups(result: GroupsResult) -> Any:
+    """The groups as a pandas DataFrame, one row each: those compared, those of one table only, and the others."""
+    names = ("group", "n_a", "n_b", "total_variation", "lower", "pvalue", "pvalue_adjusted", "differs", "columns")
+    rows: list[tuple[Any, ...]] = [
+        (
+            group.label,
+            group.n_a,
+            group.n_b,
+            group.total_variation,
+            group.lower,
+            group.pvalue,
+            group.pvalue_adjusted,
+            group.differs,
+            group.changed_columns,
+        )
+        for group in result.groups
+    ]
+    unknown = (math.nan,) * 4
+    rows += [(label, n_a, 0, *unknown, True, []) for label, n_a in result.only_a]
+    rows += [(label, 0, n_b, *unknown, True, []) for label, n_b in result.only_b]
+    rows += [(label, n_a, n_b, *unknown, False, []) for label, n_a, n_b, _ in result.not_compared]
+    return _frame(rows, names)
+
+
+def _frame(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtraError("to_frame() needs pandas: pip install pandas") from error
     return pd.DataFrame(rows, columns=list(names))
 
 
@@ -58,6 +90,36 @@ def markdown_of(result: Comparison) -> str:
         lines += ["| column | total variation | p | what changed |", "|---|---|---|---|"]
         lines += [*map(_table_row, changed[:_COLUMNS]), ""]
     return "\n".join(lines + list(_items(_findings(result, len(changed))))) + "\n"
+
+
+def markdown_of_groups(result: GroupsResult) -> str:
+    """A summary of at most 30 lines: the answer, the groups that differ, and the rest as a list."""
+    lines = [f"**{escape_markdown(result.answer, 400)}**", ""]
+    changed = result.changed
+    if changed:
+        lines += ["| group | rows | total variation | p | most in |", "|---|---|---|---|---|"]
+        lines += [*map(_group_row, changed[:_GROUPS]), ""]
+    more = f", {len(changed) - _GROUPS} more than listed" if len(changed) > _GROUPS else ""
+    texts = [f"{len(changed)} of {len(result.groups)} groups differ{more}; {result.n_x} and {result.n_y} rows"]
+    texts += _schema_texts(result.schema_changes)
+    for labels, name in zip((result.only_a, result.only_b), result.names, strict=True):
+        if labels:
+            texts.append(f"groups only in {name}: {messages.listed([label for label, _ in labels])}")
+    if result.not_compared:
+        texts.append(f"groups not compared: {messages.listed([entry[0] for entry in result.not_compared])}")
+    texts += [f"note: {text}" for text in result.warnings[:_NOTES]]
+    return "\n".join([*lines, *_items(texts)]) + "\n"
+
+
+def _group_row(group: GroupDifference) -> str:
+    cells = (
+        messages.quote_name(group.label),
+        f"{group.n_a} and {group.n_b}",
+        f"{group.total_variation:.3g} (at least {group.lower:.2g})",
+        messages.p_number(group.pvalue_adjusted, group.is_smallest),
+        group.where,
+    )
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
 def _table_row(column: ColumnDifference) -> str:
@@ -77,14 +139,7 @@ def _findings(result: Comparison, n_changed: int) -> list[str]:
     texts = [
         f"{n_changed} of {n_columns} column{'s' * (n_columns != 1)} differ{more}; {result.n_x} and {result.n_y} rows"
     ]
-    changes = result.schema_changes
-    schema = [
-        ("gone", list(changes.missing)),
-        ("added", list(changes.added)),
-        ("of another kind", [entry[0] for entry in changes.other_kind]),
-    ]
-    if parts := [f"{what}: {messages.listed(names)}" for what, names in schema if names]:
-        texts.append(f"columns {'; '.join(parts)}")
+    texts += _schema_texts(result.schema_changes)
     texts += [f"region: {region}" for region in result.regions[:_REGIONS]]
     texts += [f"pair: {pair}" for pair in result.pairs[:_PAIRS]]
     if rates := [str(rate) for rate in result.missing if rate.differs]:
@@ -92,6 +147,17 @@ def _findings(result: Comparison, n_changed: int) -> list[str]:
     if result.left_out:
         texts.append(f"left out: {messages.listed([name for name, _ in result.left_out])}")
     return [*texts, *(f"note: {text}" for text in result.warnings[:_NOTES])]
+
+
+def _schema_texts(changes: SchemaChanges) -> list[str]:
+    """The columns that changed, in one line, or none."""
+    schema = [
+        ("gone", list(changes.missing)),
+        ("added", list(changes.added)),
+        ("of another kind", [entry[0] for entry in changes.other_kind]),
+    ]
+    parts = [f"{what}: {messages.listed(names)}" for what, names in schema if names]
+    return [f"columns {'; '.join(parts)}"] if parts else []
 
 
 def _items(texts: Iterable[str]) -> Iterable[str]:

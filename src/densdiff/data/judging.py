@@ -16,7 +16,7 @@ from densdiff.data.kinds import are_categories
 from densdiff.data.match import MatchedSources
 from densdiff.data.summary import MOST_LEVELS, NUMBERS, WORDS, ColumnSummary, Summary
 from densdiff.data.table import are_nearly_numbers
-from densdiff.errors import InputError, mark
+from densdiff.errors import InputError, NothingLeftError, mark
 from densdiff.io.csv_flaws import NEARLY, THOUSANDS, cure_of_marks
 from densdiff.io.csv_form import number_pattern
 from densdiff.messages import argument, capped, listed, missing_text, shown, warn
@@ -300,7 +300,7 @@ def _refuse_nothing_left(judgement: Judgement, matched: MatchedSources) -> None:
     cure = ""
     if curable := [(why, names[0]) for why, names in judgement.left_out.items() if why in _BECAUSE]:
         cure = f"; to compare one all the same, give {give_kind(curable[0][1], _BECAUSE[curable[0][0]][1])}"
-    raise InputError(f"no column is left to compare: {'; '.join(capped(reasons, 'columns are left out'))}{cure}")
+    raise NothingLeftError(f"no column is left to compare: {'; '.join(capped(reasons, 'columns are left out'))}{cure}")
 
 
 def _tell(judgement: Judgement, matched: MatchedSources, notes: list[str]) -> None:

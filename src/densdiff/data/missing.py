@@ -19,7 +19,7 @@ from densdiff.data.match import MatchedSources, Prefetch, match_sources
 from densdiff.data.reading import Reading
 from densdiff.data.summary import NUMBERS, ColumnSummary, Summary, summarize_column
 from densdiff.data.table import Column, Table, missing_values
-from densdiff.errors import InputError
+from densdiff.errors import InputError, NothingLeftError
 from densdiff.messages import argument, shown, warn
 from densdiff.sources.passes import run_passes
 from densdiff.sources.source import Pass
@@ -57,7 +57,7 @@ def _drop_rows(matched: MatchedSources, prefetch: Prefetch, notes: list[str]) ->
         if summary.rows < 2:
             rows = f"{summary.rows} row{'s' * (summary.rows != 1)} without missing values"
             text = f"{summary.where} has {rows}; at least 2 are needed: try {argument('missing', 'level')}"
-            raise InputError(text, argument="missing")
+            raise NothingLeftError(text, argument="missing")
     pairs = zip(matched.summaries, complete.summaries, strict=True)
     dropped = [f"{before.rows - after.rows} of {before.where}" for before, after in pairs]
     warn(f"rows with missing values were dropped: {' and '.join(dropped)}", notes)

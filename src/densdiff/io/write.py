@@ -1,4 +1,4 @@
-"""Results as files that are either whole or not there: written aside, then renamed.
+"""Results as files that are either whole or not there, written aside, then renamed; and lines at the end of a log.
 
 What is written is up to the caller.
 """
@@ -35,16 +35,59 @@ def atomic_write(path: str | PathLike[str]) -> Iterator[Path]:
         raise
     except (OSError, ValueError) as error:
         raise InputError(f"{label}: {reason(error)}", file=name) from error
-    # the ending tells matplotlib the format; a name may have 255 bytes, of which a character takes up to 4
-    aside = target.with_name(f".{os.getpid()}.{target.name[-60:]}")
+    # the ending tells matplotlib the format, but node_exporter reads whatever ends in .prom, half written or not; a
+    # name may have 255 bytes, of which a character takes up to 4
+    aside = target.with_name(f".{os.getpid()}.{target.name[-60:]}{'.part' * (target.suffix == '.prom')}")
     try:
         yield aside
+        _flush(aside)
         os.replace(aside, target)
     except OSError as error:
         raise InputError(f"{label}: {reason(error)}", file=name) from error
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Have a file on the disk before it takes the place of another, whatever becomes of the machine."""
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def open_to_append(path: str | PathLike[str]) -> Iterator[int]:
+    """A file, made if there is none, whose writes go to its end whoever else writes; its number."""
+    label, name = f"cannot write {shown(os.fspath(path))}", file_name(path)
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{label}: {reason(error)}", file=name) from error
+    try:
+        yield file
+    except OSError as error:
+        raise InputError(f"{label}: {reason(error)}", file=name) from error
+    finally:
+        os.close(file)
+
+
+def append_line(path: str | PathLike[str], line: str) -> None:
+    """Add a line to a file in one piece; one that a former writer could not end does not swallow it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for line in ("first", "second"):
+    ...         append_line(Path(folder, "night.log"), line)
+    ...     Path(folder, "night.log").read_text()
+    'first\\nsecond\\n'
+    """
+    with open_to_append(path) as file:
+        is_torn = os.fstat(file).st_size > 0 and os.lseek(file, -1, os.SEEK_END) >= 0 and os.read(file, 1) != b"\n"
+        content = f"{chr(10) * is_torn}{line}\n".encode()
+        if os.write(file, content) < len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _target(path: str | PathLike[str], label: str, name: str) -> Path:

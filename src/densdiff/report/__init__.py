@@ -3,5 +3,6 @@
 from densdiff.report.balance import write_balance
 from densdiff.report.changes import write_changes
 from densdiff.report.comparison import write_comparison
+from densdiff.report.groups import write_groups
 
-__all__ = ["write_balance", "write_changes", "write_comparison"]
+__all__ = ["write_balance", "write_changes", "write_comparison", "write_groups"]

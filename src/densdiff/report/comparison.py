@@ -5,7 +5,7 @@ Pictures are drawn in `figures` and `column_figures`, the frame of the page is i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ _IN_SPIKES = (
 
 
 @dataclass(frozen=True)
-class _Card:
+class Card:
     """A column that differs: its mark, p-value and size in words, its pictures and what to say below them."""
 
     column: Any
@@ -99,13 +99,18 @@ def _column_p(column: Any) -> str:
     return messages.p_number(column.pvalue_adjusted, column.is_smallest)
 
 
-def _card(column: Any, names: tuple[str, str]) -> _Card:
+def card_without_pictures(column: Any) -> Card:
+    """What is said of a column that differs."""
     mark = figures.rank_mark(column.name, column.total_variation, column.total_variation_interval, column.differs)
     ends = f"[{distance(column.interval[0])}, {distance(column.interval[1])}]"
     size = f"{_moved(column.total_variation, column.total_variation_interval[0])}; "
     size += f"normalized L2 distance {distance(column.normalized)} {ends}; {column.p_text}"
+    return Card(column, mark, _column_p(column), size)
+
+
+def _card(column: Any, names: tuple[str, str]) -> Card:
     pictures, notes = _pictures(column.name, column.picture, names)
-    return _Card(column, mark, _column_p(column), size, pictures, notes)
+    return replace(card_without_pictures(column), pictures=pictures, notes=notes)
 
 
 def _moved(value: float, lower: float) -> str:

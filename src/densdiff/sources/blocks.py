@@ -16,7 +16,18 @@ import numpy as np
 
 from densdiff.errors import InputError, plain
 from densdiff.io.files import File
-from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Task, as_it_is, chained, length, rows_at
+from densdiff.sources.source import (
+    ALL_DROPPED,
+    EMPTY,
+    Change,
+    Merge,
+    Task,
+    as_it_is,
+    chained,
+    length,
+    needed_columns,
+    rows_at,
+)
 from densdiff.threads import cores
 
 _PATIENCE = 1.0  # seconds before a pass says how far it is
@@ -94,7 +105,7 @@ class BlockSource:
 
     def changed(self, change: Change, columns: list[str] | None = None) -> "BlockSource":
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
-        needed = columns or self.changed_columns
+        needed = needed_columns(self.changed_columns, columns)
         return BlockSource(self.where, self.blocks, None, self.as_table, chained(self.change, change), needed)
 
     def _length(self, block: Any) -> int:

@@ -17,7 +17,19 @@ import numpy as np
 from densdiff import messages
 from densdiff.errors import DensDiffError, InputError, MissingExtraError, NumericalError
 from densdiff.io import parquet, wording
-from densdiff.sources.source import ALL_DROPPED, EMPTY, Change, Merge, Pass, Task, as_it_is, chained, length, rows_at
+from densdiff.sources.source import (
+    ALL_DROPPED,
+    EMPTY,
+    Change,
+    Merge,
+    Pass,
+    Task,
+    as_it_is,
+    chained,
+    length,
+    needed_columns,
+    rows_at,
+)
 
 _MERGED = 8  # answers at a time
 _HEAD_ROWS = 1000
@@ -123,7 +135,7 @@ class DaskSource:
 
     def changed(self, change: Change, columns: list[str] | None = None) -> "DaskSource":
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
-        needed = columns or self.changed_columns
+        needed = needed_columns(self.changed_columns, columns)
         return DaskSource(self.where, self.data, self.as_table, chained(self.change, change), needed)
 
     def _blocks(self, columns: list[str] | None) -> list[Any]:

@@ -17,7 +17,7 @@ _FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataf
 
 
 def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: bool = False) -> Source:
-    """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table.
+    """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table; a source as it is.
 
     ``as_table`` makes columns of a table or block, which messages call by ``where``. What can be read only once is
     refused. ``keep_text`` is that of `open_file`.
@@ -29,6 +29,8 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: b
     >>> [type(source_of(sample, "X", as_table=lambda value, where: value)).__name__ for sample in samples]
     ['ArraySource', 'BlockSource']
     """
+    if isinstance(value, (ArraySource, BlockSource, DaskSource)):
+        return value
     value = files.read(value, keep_text=keep_text) if files.is_path(value) else value
     convert = partial(as_table, where=where)
     if isinstance(value, files.File):

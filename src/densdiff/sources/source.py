@@ -48,8 +48,8 @@ class Source(Protocol):
     def changed(self, change: Change, columns: list[str] | None = None) -> Any:
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows.
 
-        ``columns`` are the ones it needs, None for all. Of several changes only the last may drop rows or
-        rename columns.
+        ``columns`` are the ones it needs, None for all. Of several changes only the last may rename columns; one that
+        follows a change that drops rows gets the number that the first row had before, and no block without rows.
         """
 
     def converted(self) -> Any:
@@ -108,10 +108,15 @@ class ArraySource:
 
 
 def chained(first: Change | None, second: Change) -> Change:
-    """A change of blocks after another, which drops no rows."""
+    """A change of blocks after another."""
     if first is None:
         return second
     return _Chain(first, second)
+
+
+def needed_columns(first: list[str] | None, second: list[str] | None) -> list[str] | None:
+    """The columns that two changes need together; one that names none takes what the other needs, None is all."""
+    return list(dict.fromkeys([*(first or ()), *(second or ())])) or None
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,8 @@ class _Chain:
     second: Change
 
     def __call__(self, block: Any, start: int) -> Any:
-        return self.second(self.first(block, start), start)
+        kept = self.first(block, start)
+        return self.second(kept, start) if length(kept) else kept
 
 
 def length(block: Any, as_table: Callable[[Any], Any] = as_it_is) -> int:
