@@ -51,7 +51,7 @@ def plain_level_features(codes):
 @given(numbers | tied)
 def test_features_of_numbers_are_as_defined(values):
     values = np.array(values)
-    found = NumberFeatures(values)(values)
+    found = NumberFeatures.of(values)(values)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, plain_number_features(values.tolist()), **single)
 
@@ -59,7 +59,7 @@ def test_features_of_numbers_are_as_defined(values):
 def test_features_have_mean_zero_and_deviations_that_fall():
     random = np.random.default_rng(0)
     for values in (random.normal(size=500), np.round(random.normal(size=500)), random.poisson(0.3, 500).astype(float)):
-        found = NumberFeatures(values)(values)
+        found = NumberFeatures.of(values)(values)
         assert found.shape == (500, 4)
         np.testing.assert_allclose(found.mean(axis=0), 0.0, atol=1e-6)
         np.testing.assert_allclose(found.std(axis=0), [1, 1 / 2, 1 / 3, 1 / 4], rtol=1e-5)
@@ -67,12 +67,12 @@ def test_features_have_mean_zero_and_deviations_that_fall():
 
 def test_features_of_a_number_see_its_ranks_alone():
     values = np.random.default_rng(1).normal(size=60)
-    np.testing.assert_array_equal(NumberFeatures(values)(values), NumberFeatures(np.exp(values))(np.exp(values)))
+    np.testing.assert_array_equal(NumberFeatures.of(values)(values), NumberFeatures.of(np.exp(values))(np.exp(values)))
 
 
 def test_a_value_that_was_not_seen_lies_between_its_neighbours_and_none_lies_beyond_the_last():
     values = np.array([3.0, 1.0, 7.0, 3.0, 5.0])
-    features = NumberFeatures(values)
+    features = NumberFeatures.of(values)
     shares = {1.0: 0.1, 3.0: 0.4, 5.0: 0.7, 7.0: 0.9}
     raw = np.array([plain_raw(shares[value]) for value in values])
     for value, share in ((2.0, 0.25), (4.5, 0.625), (-9.0, 0.1), (1e9, 0.9), (5.0, 0.7)):
@@ -81,12 +81,12 @@ def test_a_value_that_was_not_seen_lies_between_its_neighbours_and_none_lies_bey
 
 
 def test_a_balanced_column_of_two_values_has_the_odd_features_only():
-    found = NumberFeatures(np.array([0.0, 1.0] * 10))(np.array([0.0, 1.0]))
+    found = NumberFeatures.of(np.array([0.0, 1.0] * 10))(np.array([0.0, 1.0]))
     np.testing.assert_allclose(found, [[-1.0, 1 / 3], [1.0, -1 / 3]], **single)
 
 
 def test_a_column_that_does_not_vary_has_one_feature_of_zeros():
-    for features in (NumberFeatures(np.full(9, 4.0)), LevelFeatures(np.full(9, 2.0), 3)):
+    for features in (NumberFeatures.of(np.full(9, 4.0)), LevelFeatures.of(np.full(9, 2.0), 3)):
         found = features(np.array([4.0, 1.0, 0.0] if isinstance(features, NumberFeatures) else [2.0, 1.0, 0.0]))
         assert found.dtype == np.float32
         np.testing.assert_array_equal(found, np.zeros((3, 1)))
@@ -98,14 +98,14 @@ def test_a_column_that_does_not_vary_has_one_feature_of_zeros():
 @given(st.lists(st.integers(0, 11), min_size=2, max_size=40))
 def test_features_of_levels_are_as_defined(codes):
     values = np.array(codes, dtype=float)
-    found = LevelFeatures(values, 12)(values)
+    found = LevelFeatures.of(values, 12)(values)
     assert found.dtype == np.float32
     np.testing.assert_allclose(found, plain_level_features(codes), **single)
 
 
 def test_rare_levels_are_one_and_the_first_feature_is_the_most_frequent_level():
     codes = np.repeat(np.arange(10.0), [1, 1, 9, 8, 7, 6, 5, 4, 3, 2])
-    features = LevelFeatures(codes, 10)
+    features = LevelFeatures.of(codes, 10)
     found = features(np.arange(10.0))
     assert found.shape == (10, 7)
     np.testing.assert_array_equal(found[0], found[1])  # of 1 row each
@@ -117,14 +117,14 @@ def test_rare_levels_are_one_and_the_first_feature_is_the_most_frequent_level():
 
 
 def test_a_level_that_was_not_seen_is_none_of_those_that_were():
-    features = LevelFeatures(np.array([0.0, 0.0, 2.0, 0.0]), 4)
+    features = LevelFeatures.of(np.array([0.0, 0.0, 2.0, 0.0]), 4)
     share, deviation = np.array([3 / 4, 1 / 4]), np.sqrt(3) / 4
     for code in (1.0, 3.0):
         np.testing.assert_allclose(features(np.array([code]))[0], -share / deviation, **single)
 
 
 def test_a_level_that_was_not_seen_among_many_is_a_rare_one():
-    features = LevelFeatures(np.repeat(np.arange(8.0), [9, 8, 7, 6, 5, 4, 3, 2]), 9)
+    features = LevelFeatures.of(np.repeat(np.arange(8.0), [9, 8, 7, 6, 5, 4, 3, 2]), 9)
     np.testing.assert_array_equal(features(np.array([8.0])), features(np.array([7.0])))
 
 
@@ -148,7 +148,7 @@ def test_quadratic_forms_are_those_of_explicit_matrices(n, d):
     random = np.random.default_rng([n, d])
     z = (random.normal(size=(n, d)) @ random.normal(size=(d, d)) / np.sqrt(d)).astype(np.float32)
     others = random.normal(size=(7, d)).astype(np.float32)  # also off the space of the rows
-    found = QuadraticForms(z)
+    found = QuadraticForms.of(z)
     for points in (z, others):
         np.testing.assert_allclose(found(points), plain_forms(z.astype(float), points.astype(float)), rtol=1e-4)
 
@@ -156,7 +156,7 @@ def test_quadratic_forms_are_those_of_explicit_matrices(n, d):
 def test_columns_that_are_copies_leave_the_other_axes_out():
     z = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
     z = np.column_stack([z, z[:, 0], -z[:, 1]])
-    np.testing.assert_allclose(QuadraticForms(z)(z), plain_forms(z.astype(float), z.astype(float)), rtol=1e-4)
+    np.testing.assert_allclose(QuadraticForms.of(z)(z), plain_forms(z.astype(float), z.astype(float)), rtol=1e-4)
 
 
 @pytest.mark.parametrize("n", [40, 6])
@@ -164,11 +164,11 @@ def test_of_very_many_axes_those_of_most_variance_are_kept(monkeypatch, n):
     monkeypatch.setattr(row_features, "_MOST_AXES", 3)
     random = np.random.default_rng(1)
     z = (random.normal(size=(n, 8)) * 0.6 ** np.arange(8)).astype(np.float32)
-    np.testing.assert_allclose(QuadraticForms(z)(z), plain_forms(z.astype(float), z.astype(float), 3), rtol=1e-4)
+    np.testing.assert_allclose(QuadraticForms.of(z)(z), plain_forms(z.astype(float), z.astype(float), 3), rtol=1e-4)
 
 
 def test_forms_of_columns_that_do_not_vary_are_lengths_and_zero_covariance():
-    found = QuadraticForms(np.zeros((5, 2), dtype=np.float32))(np.array([[0, 0], [3, 4]], dtype=np.float32))
+    found = QuadraticForms.of(np.zeros((5, 2), dtype=np.float32))(np.array([[0, 0], [3, 4]], dtype=np.float32))
     np.testing.assert_allclose(found, [[0, 0, 0, 0], [25, 0, 25, 25]])
 
 
@@ -192,7 +192,7 @@ def test_rows_have_the_features_of_their_columns_and_scores_of_their_forms():
     for found, expected in zip(columns, plain, strict=True):
         np.testing.assert_allclose(found, expected, **single)
     leading = np.column_stack([each[:, 0] for each in columns])
-    forms = QuadraticForms(leading)(leading)
+    forms = QuadraticForms.of(leading)(leading)
     scores = [plain_number_features(values.tolist()) for values in forms.T]
     expected = np.column_stack([*(each[:, 0] for each in scores), scores[0][:, 1]])
     found = features.together(columns)

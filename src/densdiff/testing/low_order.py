@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ from densdiff.testing.combining import Part
 from densdiff.testing.limits import Limit
 from densdiff.testing.row_features import Features, QuadraticForms, RowFeatures
 from densdiff.testing.statistics import BaseStatistics, ReportedModel, Statistics
-from densdiff.testing.units import UnitNumbers, Units
+from densdiff.testing.units import Units
 
 _ROWS = 3000  # pooled rows that ranks, levels and covariance are taken from
 _WIDE = 30  # columns beyond which a pair has one product only
@@ -62,6 +63,20 @@ class Layout:
         return self.size_of_columns + sum(self.of_pairs)
 
 
+def make_layout(columns: Sequence[Features]) -> Layout:
+    """The layout of features of columns of some pooled rows, (k, q) each."""
+    widths = tuple(each.shape[1] for each in columns)
+    multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
+    forms = len(QuadraticForms.names) + 1 if len(widths) > 1 else 0
+    return Layout(widths, forms, _chosen_pairs(columns), multiplied)
+
+
+def _plan(data: Prepared) -> tuple[list[str], RowFeatures, Layout]:
+    """Names of the columns, their features, and where they stand, from some pooled rows whatever their labels."""
+    features, columns = RowFeatures.of(data.some_pooled(_ROWS), data.levels)
+    return [data.pair.names[j] for j in data.scaling.keep], features, make_layout(columns)
+
+
 class LowOrder:
     """Columns, pairs of columns and quadratic forms of all columns, for any weights of some summands.
 
@@ -69,36 +84,28 @@ class LowOrder:
     a difference of means of the features.
     """
 
-    def __init__(self, data: Prepared) -> None:
-        self.names = [data.pair.names[j] for j in data.scaling.keep]
-        self._features, columns = RowFeatures.of(data.some_pooled(_ROWS), data.levels)
-        widths = tuple(each.shape[1] for each in columns)
-        multiplied = tuple(1 if len(widths) > _WIDE else min(width, _OF_A_PAIR) for width in widths)
-        forms = len(QuadraticForms.names) + 1 if len(widths) > 1 else 0
-        self.layout = Layout(widths, forms, _chosen_pairs(columns), multiplied)
+    def __init__(self, names: Sequence[str], layout: Layout, summands: Features, sizes: FloatArray) -> None:
+        """``summands`` (units or cells, features), and the mean size of each feature, (features,)."""
+        self.names, self.layout, self._summands = list(names), layout, summands
+        self._least = np.square(_ROUNDING * sizes)  # (features,)
 
     @classmethod
     def of_units(cls, data: Prepared, units: Units) -> "LowOrder":
         """The summands are sums over the rows of each unit."""
-        found = cls(data)
+        names, features, layout = _plan(data)
         samples = (data.x.rows, units.x), (data.y.rows, units.y)
-        tasks = [_UnitSums(found._features, found.layout, numbers) for _, numbers in samples]
+        tasks = [UnitSums(features, layout, numbers) for _, numbers in samples]
         sums = totals([rows for rows, _ in samples], tasks)
         used = [total[: numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
         summands = np.concatenate(used).astype(np.float32)
-        return found._with(summands, np.abs(summands).sum(axis=0, dtype=np.float64) / sum(units.sizes))
+        return cls(names, layout, summands, np.abs(summands).sum(axis=0, dtype=np.float64) / sum(units.sizes))
 
     @classmethod
     def of_cells(cls, data: Prepared, middles: FloatArray, counts: CountArray) -> "LowOrder":
         """The summands are features in the middles of cells (c, d) with these many rows (c,)."""
-        found = cls(data)
-        summands = _all_features(found._features, found.layout, middles)
-        return found._with(summands, counts @ np.abs(summands) / counts.sum())
-
-    def _with(self, summands: Features, sizes: FloatArray) -> "LowOrder":
-        self._summands = summands  # (units or cells, features)
-        self._least = np.square(_ROUNDING * sizes)  # (features,)
-        return self
+        names, features, layout = _plan(data)
+        summands = _all_features(features, layout, middles)
+        return cls(names, layout, summands, counts @ np.abs(summands) / counts.sum())
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -142,13 +149,23 @@ def share_of_forms(d: int) -> float:
     return 0.0 if d == 1 else _FEW_FORMS + (_FORMS - _FEW_FORMS) * d / (d + _MANY)
 
 
+class RowGroups(Protocol):
+    """The group of each row, as `UnitNumbers` tell it."""
+
+    @property
+    def n_groups(self) -> int: ...
+
+    def part(self, start: int, count: int) -> IntArray:
+        """The groups of some consecutive rows, (count,)."""
+
+
 @dataclass(frozen=True)
-class _UnitSums:
+class UnitSums:
     """Sums of all features over the rows of each unit, of a block of rows."""
 
     features: RowFeatures
     layout: Layout
-    units: UnitNumbers
+    units: RowGroups
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         layout, numbers = self.layout, self.units.part(start, len(rows))
