@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from densdiff.sources.array_sample import ArraySample
 from densdiff.testing import columns as column_tests
 from densdiff.testing import units
 from densdiff.testing.columns import ColumnTester
+from tests.large import Blocks
 
 LETTERS = st.lists(st.sampled_from("abcd"), min_size=2, max_size=12)
 
@@ -33,21 +35,25 @@ def number_cells(x, y):
     return column_tests.number_cells(NumberColumn(one(x, y), 0))
 
 
-def column_tester(sizes, permutations=999, n_tests=1, in_memory=True):
-    return ColumnTester(sizes, in_memory, n_tests, permutations=permutations, alpha=0.05, seed=0)
+def column_tester(sizes, permutations=999, n_tests=1, shares_rows=True):
+    return ColumnTester(sizes, shares_rows, n_tests, permutations=permutations, alpha=0.05, seed=0)
 
 
-def pvalues(cells, sizes, permutations, in_memory=True):
+def cell_of_rows(cells):
+    """The cell of each pooled row, A's first."""
+    return np.concatenate([cells.find(sample[:][:, 0]) for sample in cells.samples])
+
+
+def pvalues(cells, sizes, permutations, shares_rows=True):
     """p-values of columns and adjusted ones."""
-    asked = column_tester(sizes, permutations, len(cells), in_memory)
+    asked = column_tester(sizes, permutations, len(cells), shares_rows)
     tests = [asked.test(each, place) for place, each in enumerate(cells)]
     return np.array([test.pvalue for test in tests]), asked.adjusted(tests)
 
 
-def relabelled_counts(cells, labels, unit_of_row=None):
-    """Rows of A in each cell for labels (k, units) of units, rows if they are not given."""
-    units = np.arange(labels.shape[1]) if unit_of_row is None else unit_of_row
-    in_units = column_tests._rows_by_unit(cells, units, labels.shape[1])
+def relabelled_counts(cells, labels, units):
+    """Rows of A in each cell for labels (k, units)."""
+    in_units = column_tests._rows_by_unit(cells, units)
     return np.asarray((in_units @ labels.T.astype(np.float32)).T).astype(int)
 
 
@@ -91,7 +97,7 @@ def test_levels_are_counted_as_by_a_loop(x, y):
     assert levels == tuple(sorted({*x, *y, "a", "d"}))
     assert level_counts(pair, 0).tolist() == expected
     cells = column_tests.level_cells(LevelColumn(pair))
-    assert cells.index.tolist() == [levels.index(value) for value in [*x, "d", *y, "a"]]
+    assert cell_of_rows(cells).tolist() == [levels.index(value) for value in [*x, "d", *y, "a"]]
 
 
 def test_statistics_of_levels_are_squared_differences_of_shares():
@@ -116,36 +122,54 @@ def test_each_row_of_a_number_stands_in_the_cell_that_counts_it(shape):
     elif shape == "heavy":
         x, y = np.sinh(4 * x), np.sinh(4 * y)
     cells = number_cells(x, y)
-    for part, counts in ((cells.index[:50], cells.counts[0]), (cells.index[50:], cells.counts[1])):
+    index = cell_of_rows(cells)
+    for part, counts in ((index[:50], cells.counts[0]), (index[50:], cells.counts[1])):
         assert [int((part == k).sum()) for k in range(len(counts))] == counts.tolist()
     values = np.concatenate([x, y])
     for k in range(cells.counts.shape[1]):  # equal values are never told apart
-        assert not set(values[cells.index == k]) & set(values[cells.index != k])
+        assert not set(values[index == k]) & set(values[index != k])
 
 
 @pytest.mark.parametrize("column", ["number", "level", "off the grid"])
-def test_relabelled_counts_equal_brute_force(monkeypatch, column):
+@pytest.mark.parametrize("dense", [0.0, 2.0], ids=["full", "sparse"])
+def test_relabelled_counts_equal_brute_force(monkeypatch, column, dense):
+    monkeypatch.setattr(column_tests, "_DENSE", dense)
     cells = level_cells(*letters(2, 14, 9)) if column == "level" else number_cells(*numbers(2, 14, 9))
     if column == "off the grid":
-        index = cells.index.copy()
-        index[[0, 20]] = -1
-        kept = np.unique(index[index >= 0])
-        index = np.where(index < 0, -1, np.searchsorted(kept, index))
-        cells = column_tests.ColumnCells(index, cells.counts[:, kept], cells.statistics)
+        find, far = cells.find, cells.samples[0][:][0, 0]
+        cells = replace(cells, find=lambda values: np.where(values == far, -1, find(values)))
+    index = cell_of_rows(cells)
     labels = np.random.default_rng(3).random((6, 23)) < 0.6
     expected = [
-        [sum(row[i] and cells.index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
+        [sum(row[i] and index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
         for row in labels.tolist()
     ]
-    for dense in (0.0, 2.0):  # as a full matrix and as a sparse one
-        monkeypatch.setattr(column_tests, "_DENSE", dense)
-        assert relabelled_counts(cells, labels).tolist() == expected
+    assert relabelled_counts(cells, labels, column_tests.column_units(14, 9, 0)).tolist() == expected
 
 
 def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
-        np.testing.assert_array_equal(relabelled_counts(cells, is_a[None])[0], cells.counts[0])
+        counts = relabelled_counts(cells, is_a[None], column_tests.column_units(14, 9, 0))
+        np.testing.assert_array_equal(counts[0], cells.counts[0])
+
+
+@pytest.mark.parametrize("rows_alone", [4000, 10], ids=["rows", "units"])
+@pytest.mark.parametrize("column", ["number", "level"])
+def test_rows_in_blocks_are_relabelled_as_rows_in_memory(monkeypatch, column, rows_alone):
+    monkeypatch.setattr(column_tests, "_ROWS", rows_alone)
+    x, y = letters(2, 314, 309) if column == "level" else numbers(2, 314, 309)
+    found = []
+    for hold in (lambda values: {"c": values}, lambda values: Blocks(pd.DataFrame({"c": values}), [100, 101])):
+        pair = match_tables(hold(x), hold(y)).column(0)
+        cells = (
+            column_tests.level_cells(LevelColumn(pair))
+            if column == "level"
+            else column_tests.number_cells(NumberColumn(pair, 0))
+        )
+        found.append(column_tester((314, 309), 99).test(cells, 0))
+    assert found[0].pvalue == found[1].pvalue
+    np.testing.assert_allclose(found[0].values, found[1].values, rtol=1e-9)
 
 
 def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
@@ -161,9 +185,9 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
 
     values = []
     for cells in columns:
-        tables = []
+        tables, index = [], cell_of_rows(cells)
         for part in parts:
-            counts = [sum(cells.index[i] == k for i in part) for k in range(cells.counts.shape[1])]
+            counts = [sum(index[i] == k for i in part) for k in range(cells.counts.shape[1])]
             tables.append(cells.statistics(np.array([counts]))[0])
         table = np.array(tables)
         scores = (table - table.mean(axis=0)) / table.std(axis=0)
@@ -218,7 +242,7 @@ def test_holm_of_nothing_is_nothing():
 
 
 @pytest.mark.parametrize(
-    ("n", "m", "in_memory", "how"),
+    ("n", "m", "shares_rows", "how"),
     [
         (100, 100, True, "Westfall-Young"),
         (110, 100, True, "Westfall-Young"),
@@ -229,8 +253,8 @@ def test_holm_of_nothing_is_nothing():
         (100, 100, False, "Holm"),
     ],
 )
-def test_the_adjustment_follows_the_sizes(n, m, in_memory, how):
-    assert column_tester((n, m), in_memory=in_memory).adjustment == how
+def test_the_adjustment_follows_the_sizes(n, m, shares_rows, how):
+    assert column_tester((n, m), shares_rows=shares_rows).adjustment == how
 
 
 @pytest.mark.parametrize(("n", "m"), [(14, 9), (3000, 1000), (3001, 1000), (60_000, 700), (100_000, 100_000)])
@@ -257,11 +281,12 @@ def test_units_are_relabelled_as_their_rows_would_be(monkeypatch, column):
     cells = level_cells(*letters(2, n, m)) if column == "level" else number_cells(*numbers(2, n, m))
     asked = column_tester((n, m), 29)
     assert asked.units.x.rows_each > 1
-    test = asked.test(cells, 0)
+    test, index = asked.test(cells, 0), cell_of_rows(cells)
+    unit_of_row = np.concatenate([asked.units.x.part(0, n), asked.units.x.n_units + asked.units.y.part(0, m)])
     tables = []
     for labels in asked._few.tolist():
-        in_a = np.array(labels)[asked._unit_of_row]
-        counts = [int(np.sum(in_a & (cells.index == k))) for k in range(cells.counts.shape[1])]
+        in_a = np.array(labels)[unit_of_row]
+        counts = [int(np.sum(in_a & (index == k))) for k in range(cells.counts.shape[1])]
         assert sum(counts) == n
         tables.append(cells.statistics(np.array([counts]))[0])
     np.testing.assert_allclose(test.values, resample.largest_standardized(np.array(tables)), rtol=1e-9)
@@ -271,13 +296,12 @@ def test_units_are_relabelled_as_their_rows_would_be(monkeypatch, column):
 def test_units_keep_the_level_of_a_test():
     """Of 400 pairs of equal laws, sorted as files are, about a twentieth has p <= 0.05."""
     random = np.random.default_rng(0)
-    asked = column_tester((2500, 2500), 99)
+    asked, example = column_tester((2500, 2500), 99), one(np.array(list("abcd") * 9), np.array(list("abcd") * 9))
     small = []
     for seed in range(400):
-        x, y = np.sort(random.integers(0, 4, (2, 2500)), axis=1)
-        cells = column_tests._share_cells(
-            np.array([np.bincount(part, minlength=4) for part in (x, y)]), np.concatenate([x, y])
-        )
+        x, y = np.sort(random.integers(0, 4, (2, 2500)), axis=1).astype(float)
+        pair = replace(example, x=ArraySample(x[:, None]), y=ArraySample(y[:, None]))
+        cells = column_tests.level_cells(LevelColumn(pair))
         small.append(asked.test(cells, seed).pvalue <= 0.05)
     assert abs(np.mean(small) - 0.05) <= 3 * np.sqrt(0.05 * 0.95 / 400)
 
@@ -287,17 +311,17 @@ def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     x, y = np.array(["a"] * 9 + ["b"] * 5), np.array(["a"] * 3 + ["b"] * 6)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    for in_memory in (False, True):
-        p, adjusted = pvalues([level_cells(x, y)], (n, m), count, in_memory)
+    for shares_rows in (False, True):
+        p, adjusted = pvalues([level_cells(x, y)], (n, m), count, shares_rows)
         assert adjusted[0] == p[0]
         assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_many_columns_can_still_reach_alpha_by_holm(in_memory):
+@pytest.mark.parametrize("shares_rows", [False, True])
+def test_many_columns_can_still_reach_alpha_by_holm(shares_rows):
     cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2))) for seed in range(30)]
     cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)))
-    p, adjusted = pvalues(cells, (60, 40), 19, in_memory)
+    p, adjusted = pvalues(cells, (60, 40), 19, shares_rows)
     assert adjusted[7] <= 0.05 < np.delete(adjusted, 7).min()
     assert p[7] == 1 / (1 + 4 * 30 / 0.05)
 
@@ -305,19 +329,19 @@ def test_many_columns_can_still_reach_alpha_by_holm(in_memory):
 def test_a_closer_look_is_taken_only_where_it_may_matter():
     same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20))
     other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10))
-    for in_memory in (False, True):
-        asked = column_tester((60, 40), 19, in_memory=in_memory)
+    for shares_rows in (False, True):
+        asked = column_tester((60, 40), 19, shares_rows=shares_rows)
         assert [len(asked.test(cells, 0).values) for cells in (same, other)] == [20, 81]
         assert [asked.test(cells, 0).pvalue for cells in (same, other)] == [1.0, 1 / 81]
 
 
-@pytest.mark.parametrize("in_memory", [False, True])
-def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch, in_memory):
+@pytest.mark.parametrize("shares_rows", [False, True])
+def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch, shares_rows):
     cells = level_cells(*letters(5, 60, 40))
-    whole = pvalues([cells], (60, 40), 999, in_memory)
+    whole = pvalues([cells], (60, 40), 999, shares_rows)
     monkeypatch.setattr(resample, "_COUNTS", 300)
     monkeypatch.setattr(column_tests, "_LABELS", 300)
-    parts = pvalues([cells], (60, 40), 999, in_memory)
+    parts = pvalues([cells], (60, 40), 999, shares_rows)
     np.testing.assert_array_equal(whole, parts)
 
 

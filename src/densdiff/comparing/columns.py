@@ -14,7 +14,7 @@ from densdiff.data.tables import MatchedTables
 from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.sample import Sample, all_at_once
+from densdiff.sources.sample import Sample
 from densdiff.testing.columns import HOLM, ColumnTest, ColumnTester, level_cells, number_cells, spike_cells
 
 CONFIDENCE = 0.95  # level of intervals and bands
@@ -36,13 +36,17 @@ class _ColumnParts:
 
 @dataclass(frozen=True)
 class ColumnSettings:
-    """How columns are tested: they take a ``share`` of alpha, other tests the rest; ``name`` is that of B."""
+    """How columns are tested: they take a ``share`` of alpha, other tests the rest; ``name`` is that of B.
+
+    ``shares_rows`` is whether a row is the same one in all columns.
+    """
 
     alpha: float
     share: float
     permutations: int
     seed: int
     name: str
+    shares_rows: bool = True
 
 
 def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[list[ColumnDifference], str]:
@@ -53,7 +57,7 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     numbers = sum(tables.levels[j] is None for j in places)
     tester = ColumnTester(
         tables.rows,
-        all_at_once(tables.a, tables.b),
+        settings.shares_rows,
         d + numbers,  # which have two tests each
         permutations=settings.permutations,
         alpha=settings.share * settings.alpha,

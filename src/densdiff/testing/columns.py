@@ -2,27 +2,28 @@
 
 A column is a set of cells, those of a grid or its levels; a statistic depends on how many rows of each table are in
 each. Columns share the relabellings of their rows, or of units of rows where there are many; the largest statistic of
-all adjusts p-values (Westfall and Young), or Holm's rule. Where rows are not in memory, each column draws its counts.
+all adjusts p-values (Westfall and Young), or Holm's rule. Where one table is much the larger, columns draw counts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, hstack
 
 from densdiff.core import resample
-from densdiff.core.grid import places_of
-from densdiff.core.resample import BoolArray, CountArray
+from densdiff.core.grid import Axis, places_of
+from densdiff.core.resample import BoolArray, Cells, CountArray
 from densdiff.core.scaling import FloatArray
+from densdiff.data.pair import Pair
 from densdiff.solvers.column import LevelColumn, NumberColumn
-from densdiff.solvers.prepared import Prepared
-from densdiff.sources.sample import all_at_once
+from densdiff.sources.sample import Sample, all_at_once, totals
 from densdiff.testing.cell_statistics import CellStatistics
-from densdiff.testing.units import Units
+from densdiff.testing.statistics import Model
+from densdiff.testing.units import UnitNumbers, Units
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
@@ -39,11 +40,12 @@ _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """The cell of each pooled row, -1 where it is off the grid, and statistics (k, M) of counts of A, (k, cells)."""
+    """Rows in cells, statistics (k, M) of counts of A, (k, cells), and how to find the cell of each row, -1 if none."""
 
-    index: npt.NDArray[np.intp]  # empty where rows are not in memory
     counts: CountArray  # (2, cells)
     statistics: Callable[[CountArray], FloatArray]
+    samples: tuple[Sample, Sample]  # of one column
+    find: Callable[[FloatArray], npt.NDArray[np.intp]]  # the cells of values (k,)
 
 
 class ColumnTest(NamedTuple):
@@ -60,17 +62,17 @@ class ColumnTester:
     ----------
     sizes : tuple of int
         Rows of A and of B.
-    in_memory : bool
-        Whether all rows are.
+    shares_rows : bool
+        Whether a row is the same one in all columns, so that they can be relabelled together.
     n_tests : int
         How many tests there are at most, for Holm's rule.
     """
 
     def __init__(
-        self, sizes: tuple[int, int], in_memory: bool, n_tests: int, *, permutations: int, alpha: float, seed: int
+        self, sizes: tuple[int, int], shares_rows: bool, n_tests: int, *, permutations: int, alpha: float, seed: int
     ) -> None:
         self.alpha, self.seed = alpha, seed
-        self.units = column_units(*sizes, seed) if in_memory else None
+        self.units = column_units(*sizes, seed) if shares_rows else None
         is_even = max(sizes) <= _EVEN * min(sizes)
         self.adjustment = WESTFALL_YOUNG if is_even and self.units is not None else HOLM
         # with fewer, no column could ever reach alpha by Holm's rule
@@ -109,16 +111,9 @@ class ColumnTester:
 
     def _relabelled(self, cells: ColumnCells, units: Units) -> Iterator[FloatArray]:
         """Statistics of few relabellings of units, then of many others."""
-        in_units = _rows_by_unit(cells, self._unit_of_row, len(units.labels.is_x))
+        in_units = _rows_by_unit(cells, units)
         yield _relabelled_statistics(cells, in_units, self._few)
         yield _relabelled_statistics(cells, in_units, self._many)
-
-    @cached_property
-    def _unit_of_row(self) -> npt.NDArray[np.intp]:
-        """The unit of each pooled row, A's first, (N,)."""
-        assert self.units is not None
-        x, y = self.units.x, self.units.y
-        return np.concatenate([x.part(0, x.n), x.n_units + y.part(0, y.n)])
 
     @cached_property
     def _few(self) -> BoolArray:
@@ -149,13 +144,29 @@ def column_units(n: int, m: int, seed: int) -> Units | None:
     return units if units.sizes == (n, m) else None
 
 
-def _rows_by_unit(cells: ColumnCells, units: npt.NDArray[np.intp], n_units: int) -> Any:
+def _rows_by_unit(cells: ColumnCells, units: Units) -> Any:
     """Rows of each unit in each cell, (cells, units), sparse or full."""
-    is_on_grid = cells.index >= 0
-    places, shape = (cells.index[is_on_grid], units[is_on_grid]), (cells.counts.shape[1], n_units)
-    ones = np.ones(len(places[0]), dtype=np.float32)  # whole numbers are exact there up to 2^24
-    table = csr_array((ones, places), shape=shape)
-    return table.toarray() if table.nnz > _DENSE * shape[0] * shape[1] else table
+    n_cells, (x, y) = cells.counts.shape[1], (units.x, units.y)
+    tasks = [_UnitCells(cells.find, n_cells, own) for own in (x, y)]
+    of_x, of_y = totals(cells.samples, tasks)
+    table = hstack([of_x[:, : x.n_units], of_y[:, : y.n_units]], format="csr")
+    return table.toarray() if table.nnz > _DENSE * table.shape[0] * table.shape[1] else table
+
+
+@dataclass(frozen=True)
+class _UnitCells:
+    """Rows of each unit in each cell, (cells, units), of a block of rows."""
+
+    find: Callable[[FloatArray], npt.NDArray[np.intp]]
+    n_cells: int
+    units: UnitNumbers
+
+    def __call__(self, rows: FloatArray, start: int) -> Any:
+        index = self.find(rows[:, 0])
+        is_on_grid = index >= 0
+        places = index[is_on_grid], self.units.part(start, len(rows))[is_on_grid]
+        ones = np.ones(len(places[0]), dtype=np.float32)  # whole numbers are exact there up to 2^24
+        return csr_array((ones, places), shape=(self.n_cells, self.units.n_groups))
 
 
 def _relabelled_statistics(cells: ColumnCells, in_units: Any, labels: BoolArray) -> FloatArray:
@@ -172,21 +183,31 @@ def number_cells(column: NumberColumn) -> ColumnCells | None:
     """Rows of a column of numbers in cells of a grid; None if it is one and the same constant."""
     if column.is_constant:
         return None
-    models = [(float(sigma), STRONG) for sigma in sigmas_of(column.data.some_pooled(MEDIAN_ROWS))]
-    statistics = CellStatistics(column.data, models)
+    data = column.data
+    models = [(float(sigma), STRONG) for sigma in sigmas_of(data.some_pooled(MEDIAN_ROWS))]
+    statistics = CellStatistics(data, models)
     cells = statistics.cells  # all that is kept of them: the rows may be many
-    in_memory = all_at_once(column.pair.x, column.pair.y)
-    index = _cell_of_rows(column.data, statistics) if in_memory else np.empty(0, dtype=np.intp)
-    return ColumnCells(index, cells.counts, lambda counts: resample.cell_statistics(cells, counts, models))
+    find = partial(_occupied_cell, cells.occupied, statistics.axes, cells.spacing)
+    statistic = partial(_cell_statistics, cells, models)
+    return ColumnCells(cells.counts, statistic, (data.x.rows, data.y.rows), find)
 
 
-def _cell_of_rows(data: Prepared, statistics: CellStatistics) -> npt.NDArray[np.intp]:
-    """The occupied cell of each pooled row, -1 off the grid, (N,)."""
-    cells = statistics.cells
-    nodes = np.rint(places_of(data.pooled_rows.T, statistics.axes)[:, 0] / cells.spacing).astype(np.intp)
-    index = np.minimum(np.searchsorted(cells.occupied, nodes), len(cells.occupied) - 1)
-    index[cells.occupied[index] != nodes] = -1
-    return np.asarray(index)
+def _cell_statistics(cells: Cells, models: list[Model], counts: CountArray) -> FloatArray:
+    return resample.cell_statistics(cells, counts, models)
+
+
+def _occupied_cell(
+    occupied: npt.NDArray[np.intp], axes: list[Axis], spacing: float, values: FloatArray
+) -> npt.NDArray[np.intp]:
+    """The number of the occupied cell of each value, -1 off the grid, (k,)."""
+    nodes = np.rint(places_of(values[None], axes)[:, 0] / spacing).astype(np.intp)
+    return _among(occupied, nodes)
+
+
+def _among(known: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+    """Places of values among known ascending ones, -1 for others, (k,)."""
+    index = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return np.where(known[index] == values, index, -1)
 
 
 def spike_cells(column: NumberColumn) -> ColumnCells | None:
@@ -203,29 +224,31 @@ def spike_cells(column: NumberColumn) -> ColumnCells | None:
     is_spike = counts >= least
     if not is_spike.any() or len(values) == is_spike.sum():
         return None
-    places = np.where(is_spike, np.cumsum(is_spike), 0)[codes]
-    by_table = np.array(
-        [np.bincount(part, minlength=is_spike.sum() + 1) for part in np.split(places, [len(halves[0])])]
-    )
-    return _share_cells(by_table, places)
+    find = partial(_spike_or_other, values[is_spike])
+    by_table = np.array([np.bincount(find(part), minlength=is_spike.sum() + 1) for part in halves])
+    return _share_cells(by_table, pair, find)
+
+
+def _spike_or_other(spikes: FloatArray, values: FloatArray) -> npt.NDArray[np.intp]:
+    """1, 2, .. for values that stand out, 0 for all others."""
+    return _among(spikes, values) + 1
 
 
 def level_cells(column: LevelColumn) -> ColumnCells | None:
     """A column of categories: the sum of squared differences of shares, as they are and in units of their noise."""
-    if column.is_constant:
-        return None
-    pair = column.pair
-    in_memory = all_at_once(pair.x, pair.y)
-    codes = np.concatenate([pair.x[:][:, 0], pair.y[:][:, 0]]) if in_memory else np.empty(0)
-    return _share_cells(column.counts, codes)
+    return None if column.is_constant else _share_cells(column.counts, column.pair, _code)
 
 
-def _share_cells(counts: CountArray, codes: npt.NDArray[Any]) -> ColumnCells:
-    """Cells whose shares are compared, from their counts (2, K) and the cell of each pooled row, if it is needed."""
+def _code(values: FloatArray) -> npt.NDArray[np.intp]:
+    return values.astype(np.intp)
+
+
+def _share_cells(counts: CountArray, pair: Pair, find: Callable[[FloatArray], npt.NDArray[np.intp]]) -> ColumnCells:
+    """Cells whose shares are compared, from their counts (2, K)."""
     sizes, pooled = counts.sum(axis=1), counts.sum(axis=0)
 
     def statistics(counts_a: CountArray) -> FloatArray:
         squared = np.square(counts_a / sizes[0] - (pooled - counts_a) / sizes[1])
         return np.column_stack([squared.sum(axis=1), (squared / np.maximum(pooled, 1)).sum(axis=1)])
 
-    return ColumnCells(codes.astype(np.intp), counts, statistics)
+    return ColumnCells(counts, statistics, (pair.x, pair.y), find)

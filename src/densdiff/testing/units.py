@@ -5,6 +5,7 @@ if the rows are, so relabelling them is as exact as relabelling rows, and the st
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -41,15 +42,17 @@ class UnitNumbers:
         """Rows that are in units."""
         return self.full * self.rows_each + self.alone
 
+    @lru_cache(maxsize=8)  # noqa: B019  of a few numbers; the columns of a block ask one after the other
     def part(self, start: int, count: int) -> IntArray:
         """The units of some consecutive rows, (count,)."""
-        numbers = np.arange(start, start + count)
-        if self.rows_each == 1 and self.n_units == self.n:
-            return numbers
-        places = shuffled_places(numbers, self.n, self.seed)
-        in_full = self.full * self.rows_each
-        alone = self.full + np.minimum(places - in_full, self.alone)
-        return np.where(places < in_full, places // self.rows_each, alone)
+        units = np.arange(start, start + count)
+        if self.rows_each > 1 or self.n_units < self.n:
+            places = shuffled_places(units, self.n, self.seed)
+            in_full = self.full * self.rows_each
+            alone = self.full + np.minimum(places - in_full, self.alone)
+            units = np.where(places < in_full, places // self.rows_each, alone)
+        units.flags.writeable = False  # others get the same array
+        return units
 
 
 @dataclass(frozen=True)
