@@ -13,13 +13,14 @@ import numpy as np
 from densdiff.core.selection import IntArray
 from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
-from densdiff.data.match import SchemaChanges, source_of
+from densdiff.data.inputs import source_of
+from densdiff.data.match import SchemaChanges
 from densdiff.data.table import Column, Table, missing_values, table_of, text_of
 from densdiff.data.tables import Request
 from densdiff.errors import InputError
 from densdiff.io.memory import room
 from densdiff.messages import argument, describe_value, listed, near_name, shown
-from densdiff.sources.blocks import BlockSource
+from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.passes import run_passes
 from densdiff.sources.source import ArraySource, Pass, Source
 
@@ -233,7 +234,7 @@ def _at_hand(source: Source, tables: list[Table]) -> Source:
     whole = [column for column in columns if column is not None]
     rows = sum(map(len, tables))
     if len(whole) < len(columns):
-        return BlockSource(source.where, tables, rows, source.as_table)
+        return BlockSource(source.where, IteratedBlocks(source.where, tables), rows, source.as_table)
     return ArraySource(source.where, replace(tables[0], columns=whole, shape=(rows, *tables[0].shape[1:])))
 
 

@@ -1,4 +1,4 @@
-"""pyarrow, imported when a file needs it: it is an extra, and slow to import.
+"""pyarrow, imported when a file or a lazy table needs it: it is an extra, and slow to import.
 
 What is done with it lives beside the format that needs it.
 """
@@ -9,13 +9,14 @@ from typing import Any
 from densdiff.errors import MissingExtraError
 
 
-def pyarrow(part: str = "") -> Any:
-    """pyarrow or one of its modules."""
+def pyarrow(part: str = "", user: str = "") -> Any:
+    """pyarrow or one of its modules, for a file or for the ``user`` that an error would name."""
     try:
         return importlib.import_module(f"pyarrow.{part}" if part else "pyarrow")
     except ImportError as error:
         kind = {"csv": "CSV", "json": "JSON", "parquet": "Parquet"}.get(part, "CSV")
-        raise MissingExtraError(f'reading {kind} files needs pyarrow: pip install "densdiff[cli]"') from error
+        user = user or f"reading {kind} files needs"
+        raise MissingExtraError(f'{user} pyarrow: pip install "densdiff[cli]"') from error
 
 
 def validate(table: Any) -> Any:

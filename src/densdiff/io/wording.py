@@ -28,14 +28,14 @@ def reason(error: BaseException) -> str:
 
 
 @contextmanager
-def as_input_error(file: str, what: str) -> Iterator[None]:
-    """Turn whatever a reader of damaged bytes raises into one `InputError` that names the file."""
+def as_input_error(name: str, what: str, is_file: bool = True) -> Iterator[None]:
+    """Turn whatever a reader raises, be it of damaged bytes or of a lazy table, into one `InputError` with its name."""
     try:
         yield
     except DensDiffError:
         raise
     except Exception as error:
-        raise InputError(f"{file} {what}: {reason(error)}", file=file) from error
+        raise InputError(f"{name} {what}: {reason(error)}", file=name if is_file else None) from error
 
 
 def refuse_absent(columns: Sequence[str] | None, names: Sequence[str], file: str) -> None:

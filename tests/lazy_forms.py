@@ -1,0 +1,49 @@
+"""A table as lazy tables of every library that the tests have."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import polars as pl
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+
+
+class ArrowStream:
+    """An object that has no more than the protocol of streams, and gives them once."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.reader = table.to_reader(max_chunksize=7)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self.reader.__arrow_c_stream__(requested_schema)
+
+
+def of_duckdb(table: pa.Table) -> Any:
+    return duckdb.connect().from_arrow(table)
+
+
+def of_ibis(table: pa.Table) -> Any:
+    return ibis.duckdb.connect().create_table("t", table)
+
+
+def of_dataset(table: pa.Table, folder: Path | None = None) -> Any:
+    """In memory, or of two files."""
+    if folder is None:
+        return pa.dataset.dataset(table)
+    half = len(table) // 2
+    for k, part in enumerate((table[:half], table[half:])):
+        pq.write_table(part, folder / f"{k}.parquet", row_group_size=500)
+    return pa.dataset.dataset(folder)
+
+
+LAZY_FORMS = {
+    "polars LazyFrame": lambda table: pl.from_arrow(table).lazy(),
+    "DuckDB": of_duckdb,
+    "ibis": of_ibis,
+    "pyarrow Dataset": of_dataset,
+    "RecordBatchReader": lambda table: table.to_reader(max_chunksize=7),
+    "Arrow stream": ArrowStream,
+}
