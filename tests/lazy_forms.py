@@ -26,7 +26,7 @@ def of_duckdb(table: pa.Table) -> Any:
 
 
 def of_ibis(table: pa.Table) -> Any:
-    return ibis.duckdb.connect().create_table("t", table)
+    return ibis.memtable(table)
 
 
 def of_dataset(table: pa.Table, folder: Path | None = None) -> Any:

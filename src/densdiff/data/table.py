@@ -18,7 +18,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
-from densdiff.io.arrow import pyarrow
+from densdiff.io.arrow import decoded, pyarrow
 from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
@@ -222,10 +222,8 @@ def _series_column(series: Any) -> Column:
 def _values(series: Any) -> npt.NDArray[Any]:
     """The values of a frame's column; pyarrow itself gives missing values of a dictionary its last level."""
     native = series.to_native()
-    if hasattr(native, "unify_dictionaries") and hasattr(native.type, "index_type"):
-        native = native.cast(native.type.value_type)
-        return np.asarray(native.to_numpy())
-    return np.asarray(series.to_numpy())
+    is_arrow = hasattr(native, "unify_dictionaries")
+    return np.asarray((decoded(native) if is_arrow else series).to_numpy())
 
 
 def _array_column(values: npt.NDArray[Any], kind: str = "") -> Column:

@@ -23,3 +23,20 @@ def validate(table: Any) -> Any:
     """A table after a look at what its file only claims: that text is UTF-8, that codes have a level."""
     table.validate(full=True)
     return table
+
+
+def decoded(column: Any) -> Any:
+    """A `pyarrow.ChunkedArray` of a dictionary as its values; any other as it is."""
+    pa = pyarrow()
+    if not pa.types.is_dictionary(column.type):
+        return column
+    # pyarrow takes no rows of views
+    kind = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}.get(column.type.value_type)
+    kind = kind or column.type.value_type
+    return pa.chunked_array([chunk.dictionary.cast(kind).take(chunk.indices) for chunk in column.chunks], kind)
+
+
+def as_floats(column: Any) -> Any:
+    """Decimal numbers as the nearest floats, which a cast of pyarrow misses; any other column as it is."""
+    pa = pyarrow()
+    return column.cast(pa.string()).cast(pa.float64()) if pa.types.is_decimal(column.type) else column

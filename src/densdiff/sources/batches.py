@@ -8,7 +8,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import pyarrow
+from densdiff.io.arrow import as_floats, pyarrow
 from densdiff.io.streams import TableStream
 from densdiff.io.wording import as_input_error
 from densdiff.messages import shown
@@ -21,17 +21,13 @@ def uniform_batches(stream: TableStream, where: str, columns: list[str]) -> Gene
         for batch in stream.batches(columns):
             if not batch.num_rows:
                 continue
-            arrays = [_as_floats(column) if pa.types.is_decimal(column.type) else column for column in batch.columns]
+            arrays = list(map(as_floats, batch.columns))
             # names and arrays alone: metadata and what may be null can differ from batch to batch
             batch = pa.RecordBatch.from_arrays(arrays, names=columns)
             types = types or batch.schema.types
             _refuse_other_types(types, batch, where, start)
             start += batch.num_rows
             yield batch
-
-
-def _as_floats(column: Any) -> Any:
-    return column.cast(pyarrow().float64(), safe=False)
 
 
 def _refuse_other_types(types: list[Any], batch: Any, where: str, start: int) -> None:

@@ -55,7 +55,7 @@ def stream_of(value: Any, where: str) -> TableStream | None:
 
 
 def _recognized(value: Any, where: str) -> TableStream | None:
-    kinds = {(kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__}
+    kinds = {(kind.__module__.lstrip("_").partition(".")[0], kind.__name__) for kind in type(value).__mro__}
     if ("narwhals", "LazyFrame") in kinds:
         return _recognized(value.to_native(), where)
     opened = next((_OPENED[kind] for kind in kinds if kind in _OPENED), None)

@@ -13,7 +13,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import pyarrow
+from densdiff.io.arrow import decoded, pyarrow
 from densdiff.io.streams import TableStream
 from densdiff.io.wording import reason
 from densdiff.sources.batches import reblocked, size_of, uniform_batches
@@ -126,7 +126,7 @@ class Spool:
         for j, field in enumerate(block.schema):
             if pyarrow().types.is_dictionary(field.type):
                 self._categories += [field.name] * (field.name not in self._categories)
-                block = block.set_column(j, field.name, block.column(j).cast(field.type.value_type))
+                block = block.set_column(j, field.name, decoded(block.column(j)))
         return block
 
     def _restored(self, block: Any) -> Any:
