@@ -135,6 +135,35 @@ def _dataset(dataset: Any, where: str) -> LazyTable:
     return LazyTable(list(dataset.schema.names), read, is_repeatable=True)
 
 
+def _spark(frame: Any, where: str) -> LazyTable:
+    """A data frame of Spark: batches become bytes on the executors, and the driver asks for a partition at a time."""
+    frame = frame.to_spark() if hasattr(frame, "to_spark") else frame  # of pandas on Spark
+
+    def read(columns: list[str]) -> Iterator[Any]:
+        quoted = ["`" + name.replace("`", "``") + "`" for name in columns]
+        # Spark itself takes a point in a name for a part of a column
+        plain = frame.select(*quoted).toDF(*(f"x{j}" for j in range(len(columns))))
+        for row in plain.mapInArrow(_batch_writer(), "batch binary").toLocalIterator():
+            yield pyarrow().ipc.open_stream(row["batch"]).read_all().rename_columns(columns)
+
+    return LazyTable(list(frame.columns), read)
+
+
+def _batch_writer() -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """What turns batches into rows of bytes; as a function within a function it is sent to executors as it is."""
+
+    def write(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa  # there, where densdiff need not be installed
+
+        for batch in batches:
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as writer:
+                writer.write_batch(batch)
+            yield pa.record_batch({"batch": pa.array([sink.getvalue().to_pybytes()], pa.binary())})
+
+    return write
+
+
 def _scanner(scanner: Any, where: str) -> "_ReadOnce":
     return _ReadOnce(where, type(scanner).__name__, scanner.to_reader())
 
@@ -173,6 +202,7 @@ _OPENED: dict[tuple[str, str], Callable[[Any, str], TableStream]] = {
     ("polars", "LazyFrame"): _polars,
     ("duckdb", "DuckDBPyRelation"): _duckdb,
     ("ibis", "Table"): _ibis,
+    ("pyspark", "DataFrame"): _spark,
     ("pyarrow", "Dataset"): _dataset,
     ("pyarrow", "Scanner"): _scanner,
     ("pyarrow", "RecordBatchReader"): _arrow_stream,
