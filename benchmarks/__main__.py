@@ -32,6 +32,7 @@ NAMES = (
     "drift",
     "fused",
     "scale",
+    "sources",
     "load",
 )
 
