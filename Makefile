@@ -32,7 +32,7 @@ test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal -m "not slow and not service" $(ARGS)
 
 # In one process: each worker of pytest would start a cluster of its own.
-test-services: $(DEV) $(BROWSER)  ## run the tests that start a browser or a Dask cluster
+test-services: $(DEV) $(BROWSER)  ## run the tests that start a browser, a Dask cluster or Spark
 	MPLBACKEND=Agg $(PY) -m pytest -n 0 -m service tests $(ARGS)
 
 # Deprecations of old packages among themselves are not ours, nor what NumPy 2.0 leaves open on a full disk; scikit-learn's own checks

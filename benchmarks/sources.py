@@ -44,4 +44,6 @@ def main(quick=False):
     print(f"{what}: {ours['seconds']:.2f} s; into pandas: {theirs['seconds']:.2f} s; ratio {ratio:.1f}")
     record(f"{what}, whole process", ours["peak"], unit="MiB", goal="under 1024", title=TITLE)
     record("the same rows in pandas, whole process", theirs["peak"], unit="MiB", title=TITLE)
-    print(f"peak memory: {ours['peak']:.0f} MiB, to reach: under 1024; with pandas {theirs['peak']:.0f} MiB", flush=True)
+    print(
+        f"peak memory: {ours['peak']:.0f} MiB, to reach: under 1024; with pandas {theirs['peak']:.0f} MiB", flush=True
+    )
