@@ -82,5 +82,5 @@ def test_what_spark_refuses_is_one_sentence(spark):
     frame = spark.range(5).selectExpr("raise_error('enough of it') as x")
     with pytest.raises(dd.InputError, match=r"^X cannot be read: [^\n]+$"):
         dd.l2_distance(frame, [1.0, 2.0])
-    with pytest.raises(dd.InputError, match="^X has 0 data rows|^X has 0 rows"):
+    with pytest.raises(dd.InputError, match=r"^X has 0 (data )?rows"):
         dd.l2_distance(spark.range(0), [1.0, 2.0])

@@ -7,6 +7,7 @@ import pickle
 import tempfile
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -110,7 +111,7 @@ def test_the_file_has_no_name_and_is_closed_with_its_source():
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_the_file_is_closed_after_an_error(error, monkeypatch):
-    files = [tempfile.TemporaryFile()]
+    files = [tempfile.TemporaryFile()]  # noqa: SIM115
     monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda **options: files[0])
 
     def read(columns):
@@ -124,9 +125,12 @@ def test_the_file_is_closed_after_an_error(error, monkeypatch):
     assert [file.closed for file in files] == [True]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_a_full_disk_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(spool.tempfile, "TemporaryFile", lambda **options: open("/dev/full", "w+b"))
+    def always_full(**options):
+        return Path("/dev/full").open("w+b")
+
+    monkeypatch.setattr(spool.tempfile, "TemporaryFile", always_full)
     with pytest.raises(dd.InputError) as caught:
         opened(numbers().to_reader(max_chunksize=1000))
     assert str(caught.value) == (
@@ -165,7 +169,7 @@ def test_a_fitted_model_can_be_pickled_and_predicts_without_the_rows():
     points = np.zeros((3, 2))
     np.testing.assert_array_equal(copy.predict(points), model.predict(points))
     source = opened(numbers().to_reader())
-    with pytest.raises(dd.InputError, match="^the rows of X were in a temporary file that is gone; ask again$"):
+    with pytest.raises(dd.InputError, match=r"^the rows of X were in a temporary file that is gone; ask again$"):
         list(pickle.loads(pickle.dumps(source.blocks)).blocks(None))
 
 
