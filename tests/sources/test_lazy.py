@@ -219,6 +219,11 @@ def test_no_columns_and_repeated_names_are_refused():
     assert error.column == "x"
 
 
+def test_a_list_of_lazy_tables_is_no_table():
+    with pytest.raises(dd.InputError, match=r"^column 'x0' of X holds LazyFrame objects [^\n]*$"):
+        dd.l2_distance([pl.LazyFrame({"x": [1.0, 2.0]})] * 3, np.arange(9.0))
+
+
 def test_what_a_query_raises_is_one_sentence():
     failing = pl.LazyFrame({"x": ["1", "zwei"]}).with_columns(pl.col("x").cast(pl.Float64))
     assert str(refusal(failing)).startswith("A cannot be read: ")

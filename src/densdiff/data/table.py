@@ -278,7 +278,7 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "mM":
         return np.asarray(np.isnat(values))
-    if column.kind == "nested values":
+    if column.kind == "nested values" or column.kind.endswith(" objects"):  # they may have no hash
         return np.array([is_missing(value) for value in values], dtype=bool)
     objects = values.tolist()
     is_absent = {value: is_missing(value) for value in dict.fromkeys(objects)}

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from densdiff.errors import InputError
+from densdiff.errors import InputError, plain
 from densdiff.io import memory
 from densdiff.io.arrow import decoded, pyarrow
 from densdiff.io.streams import TableStream
@@ -110,7 +110,7 @@ class Spool:
 
     def _write(self, blocks: Iterator[Any]) -> None:
         pa, writer = pyarrow(), None
-        with Progress(self.where, None) as progress:
+        with Progress(plain(self.where), None) as progress:
             for block in blocks:
                 block = self._plain(block.combine_chunks())
                 writer = writer or pa.ipc.new_file(pa.PythonFile(self._file, mode="w"), block.schema)
