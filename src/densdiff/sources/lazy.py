@@ -48,7 +48,9 @@ def stream_of(value: Any, where: str) -> TableStream | None:
     True
     """
     with as_input_error(where, "cannot be read", is_file=False):
-        stream = value if isinstance(value, TableStream) else _recognized(value, where)
+        # a Delayed of Dask has any attribute one asks for, but not its class
+        is_stream = hasattr(type(value), "batches") and isinstance(value, TableStream)
+        stream = value if is_stream else _recognized(value, where)
         if stream is not None:
             _refuse_unusable_names(list(stream.names), where)
         return stream
