@@ -134,6 +134,17 @@ def test_only_chosen_columns_that_both_have_are_read_and_the_others_are_named(me
     assert found.distance.squared == pytest.approx(expected.distance.squared, rel=1e-9)
 
 
+def test_of_groups_only_chosen_columns_and_those_of_the_groups_are_read_once(little_memory):
+    a, b = Watched(mixed(400)), Watched(mixed(300, 0.2))
+    options = {"columns": ["x", "whole"], "n_permutations": 49, "random_state": 0}
+    found = silently(dd.compare_by, a, b, "word", **options)
+    assert a.asked == b.asked == [["x", "word", "whole"]]
+    expected = silently(dd.compare_by, a.table, b.table, "word", **options)
+    for group, other in zip(found.groups, expected.groups, strict=True):
+        assert group.comparison.distance.squared == pytest.approx(other.comparison.distance.squared, rel=1e-9)
+    assert [note[:9] for note in found.warnings if "temporary file" in note] == ["A is lazy", "B is lazy"]
+
+
 def test_columns_that_a_question_does_not_need_are_not_read_of_the_other_sample():
     stream = Watched(mixed())
     silently(dd.l2_distance, stream, pd.DataFrame({"whole": np.arange(9.0), "x": np.arange(9.0)}))

@@ -19,7 +19,7 @@ _FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataf
 
 
 def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: bool = False) -> Source:
-    """Paths, lazy tables and iterables of blocks as blocks, Dask collections, anything else as one table; a source as is.
+    """Paths, lazy tables and iterables of blocks as blocks, Dask collections, the rest as one table; a source as it is.
 
     ``as_table`` makes columns of a table or block, which messages call by ``where``. What can be read only once is
     refused. ``keep_text`` is that of `open_file`.
