@@ -19,6 +19,16 @@ def pyarrow(part: str = "", user: str = "") -> Any:
         raise MissingExtraError(f'{user} pyarrow: pip install "densdiff[cli]"') from error
 
 
+def driver(module: str, database: str) -> Any:
+    """The ADBC driver of a database."""
+    pyarrow(user=f"reading from {database} needs")
+    try:
+        return importlib.import_module(f"{module}.dbapi")
+    except ImportError as error:
+        name = module.replace("_", "-")
+        raise MissingExtraError(f'reading from {database} needs {name}: pip install "densdiff[sql]"') from error
+
+
 def validate(table: Any) -> Any:
     """A table after a look at what its file only claims: that text is UTF-8, that codes have a level."""
     table.validate(full=True)
