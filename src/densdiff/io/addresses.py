@@ -4,7 +4,6 @@ Logins and signed query strings are never shown. How an address is read is in `r
 """
 
 import re
-from os import PathLike
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -81,7 +80,7 @@ def short_name(address: str) -> str:
 
 
 def full_name(address: str) -> str:
-    """An address without its login and its query string; a table with its database.
+    """An address without its login and its query string; a table with its database; a path as it is.
 
     Examples
     --------
@@ -90,10 +89,26 @@ def full_name(address: str) -> str:
     >>> full_name("sqlite:///shop.db?table=orders")
     'orders of shop.db'
     """
+    if not scheme_of(address):
+        return address
     if is_database(address):
         parts = split_database(address)
         return f"{short_name(address)} of {_last_part(parts.base)}" if parts.tables else short_name(address)
     return one_line(f"{scheme_of(address)}://{_host(address)}{unquote(urlsplit(address).path)}")
+
+
+def local_file(address: str) -> str | None:
+    """The file on this machine that a path or an address names, None for one on another.
+
+    Examples
+    --------
+    >>> local_file("sqlite:////var/my%20shop.db?table=orders"), local_file("jan.csv"), local_file("s3://shop/jan.csv")
+    ('/var/my shop.db', 'jan.csv', None)
+    """
+    scheme = scheme_of(address)
+    return (
+        unquote(split_database(address).base.removeprefix("/")) if scheme == "sqlite" else (None if scheme else address)
+    )
 
 
 def hide_logins(text: str) -> str:
@@ -111,5 +126,5 @@ def _host(address: str) -> str:
     return urlsplit(address).netloc.rpartition("@")[2]
 
 
-def _last_part(path: str | PathLike[str]) -> str:
-    return one_line(unquote(str(path).rstrip("/").rpartition("/")[2].rpartition("@")[2]))
+def _last_part(path: str) -> str:
+    return one_line(unquote(path.rstrip("/").rpartition("/")[2].rpartition("@")[2]))

@@ -7,12 +7,13 @@ import re
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
-from densdiff.errors import InputError, MissingExtraError
+from densdiff.errors import DensDiffError, InputError, MissingExtraError
 from densdiff.io.addresses import full_name, scheme_of, short_name
 from densdiff.io.text import is_web_page
 from densdiff.io.wording import server_reason
@@ -31,7 +32,7 @@ class Download:
 
     def __init__(self, address: str) -> None:
         self.name = short_name(address)
-        with _refusals(address, self.name):
+        with _as_refusal(address, self.name):
             self._folder = Path(tempfile.mkdtemp(prefix="densdiff-"))
             self.remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             try:
@@ -42,24 +43,21 @@ class Download:
         _refuse_web_page(self.place, self.name, address)
 
 
-class _refusals:  # noqa: N801
-    """Turns whatever goes wrong while a file is fetched into one sentence."""
-
-    def __init__(self, address: str, name: str) -> None:
-        self.address, self.name = address, name
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not isinstance(error, Exception) or isinstance(error, (InputError, MissingExtraError)):
-            return
-        where = full_name(self.address)
-        if isinstance(error, FileNotFoundError) or getattr(error, "status", None) in (404, 410):
-            raise InputError(f"{where} does not exist", file=self.name) from None
-        is_denied = isinstance(error, PermissionError) or getattr(error, "status", None) in (401, 403)
-        cure = _CURES.get(scheme_of(self.address), "check the login in the address") if is_denied else ""
-        text = f"{where} cannot be fetched: {server_reason(error)}{'; ' * is_denied}{cure}"
-        raise InputError(text, file=self.name) from None
+@contextmanager
+def _as_refusal(address: str, name: str) -> Iterator[None]:
+    """Turn whatever goes wrong while a file is fetched into one sentence."""
+    try:
+        yield
+    except DensDiffError:
+        raise
+    except Exception as error:
+        where, status = full_name(address), getattr(error, "status", None)
+        if isinstance(error, FileNotFoundError) or status in (404, 410):
+            raise InputError(f"{where} does not exist", file=name) from None
+        is_denied = isinstance(error, PermissionError) or status in (401, 403)
+        cure = "; " + _CURES.get(scheme_of(address), "check the login in the address") if is_denied else ""
+        # what raised it may quote the address, and is not shown
+        raise InputError(f"{where} cannot be fetched: {server_reason(error)}{cure}", file=name) from None
 
 
 def _fetch(address: str, place: Path) -> Path:
@@ -99,7 +97,7 @@ def _copy(address: str, place: Path, scheme: str, options: dict[str, Any]) -> No
     more = {"max_concurrency": 1} if scheme == "s3" else {}  # in parts it might be one file's begin and another's end
     files.get_file(address, str(place), callback=count, **more)
     size = place.stat().st_size
-    if scheme != "http" and scheme != "https" and count.size not in (None, size):  # aiohttp counts by itself
+    if scheme in ("s3", "gs") and count.size not in (None, size):  # aiohttp counts by itself
         raise OSError(f"only {size} of {count.size} bytes came")
 
 

@@ -28,8 +28,8 @@ def sql(uri: str, query: str | None = None) -> "Query":
     Parameters
     ----------
     uri : str
-        ``sqlite:///shop.db`` (four slashes before an absolute path) or ``postgresql://user@host/shop``, which may end in
-        ``?table=orders`` or ``?query=select ...``. PostgreSQL's password is best left to PGPASSWORD or ~/.pgpass.
+        ``sqlite:///shop.db`` (four slashes before an absolute path) or ``postgresql://user@host/shop``; it may end
+        in ``?table=orders`` or ``?query=select ...``. A password is best left to PGPASSWORD or ~/.pgpass.
     query : str, optional
         What to select, if the address does not say it.
 
@@ -124,6 +124,9 @@ class Query:
             for batch in read(cursor, self.statement, schema, columns or self.names, self.name):
                 rows += batch.num_rows
                 yield validate(batch)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.batches(None)
 
     def whole(self) -> Any:
         """All rows as a `pyarrow.Table`; an error if they are larger than the memory ceiling."""

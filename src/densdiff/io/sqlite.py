@@ -1,7 +1,7 @@
 """Queries of SQLite by ADBC, opened so that nothing can be written.
 
-A column of SQLite may hold anything in any row, and the driver takes its type from the first rows. So all rows are looked
-through first, and a row before the first says to the driver which type each column has.
+A column of SQLite may hold anything in any row, and the driver takes its type from the first rows. So all rows are
+looked through first, and a row before the first tells the driver which type each column has.
 """
 
 from collections.abc import Iterator

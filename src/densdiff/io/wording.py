@@ -33,7 +33,11 @@ def reason(error: BaseException) -> str:
 
 def driver_reason(error: BaseException) -> str:
     """Why a database refused, in its own words without those of the driver around them."""
-    text = re.sub(r"\A(?:[A-Z_]+: )?(?:\[\w+\] )?(?:Failed to [^:]*: )?(?:Execution error[^:]*: )?(?:ERROR: +)?", "", str(error).strip())
+    text = re.sub(
+        r"\A(?:[A-Z_]+: )?(?:\[\w+\] )?(?:Failed to [^:]*: )?(?:Execution error[^:]*: )?(?:ERROR: +)?",
+        "",
+        str(error).strip(),
+    )
     return one_line(re.split(r"\n|\. SQLSTATE", text)[0].strip(), 300) or type(error).__name__
 
 
@@ -42,7 +46,9 @@ def server_reason(error: BaseException) -> str:
     if (status := getattr(error, "status", None)) is not None:  # of aiohttp
         return f"the server answered {status} {one_line(getattr(error, 'message', ''))}".rstrip()
     if cause := getattr(error, "os_error", None):
-        return f"cannot connect to {one_line(str(getattr(error, 'host', 'it')))}: {one_line(cause.strerror or str(cause))}"
+        return (
+            f"cannot connect to {one_line(str(getattr(error, 'host', 'it')))}: {one_line(cause.strerror or str(cause))}"
+        )
     return one_line(hide_logins(reason(error)), 200)
 
 
