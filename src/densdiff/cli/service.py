@@ -103,7 +103,7 @@ def start_monitor(
         _refuse_other_options(monitor, chosen, time, state)
         remark(f"note: {_resumed_text(monitor, progress, state)}")
         return monitor, progress
-    if str(reference) == "-":
+    if reference == "-":
         raise InputError("standard input, '-', holds the rows to watch; give a file for the reference")
     monitor = ChangeMonitor(
         _read_reference(reference, layout, time),

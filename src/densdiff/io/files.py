@@ -187,6 +187,10 @@ def open_file(
         except FileNotFoundError as error:
             what = f"{name} does not exist in the folder {shown(str(Path(path).parent))}"
             raise InputError(what, file=name) from error
+        except BaseException:
+            if download is not None:
+                download.remove()
+            raise
     return File(name, reader, tuple(map(_stamp, reader.places)), download)
 
 

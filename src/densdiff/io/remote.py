@@ -37,10 +37,10 @@ class Download:
             self.remove = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
             try:
                 self.place = _named_by_content(_fetch(address, self._folder / _safe_name(self.name)))
+                _refuse_web_page(self.place, self.name, address)
             except BaseException:
                 self.remove()
                 raise
-        _refuse_web_page(self.place, self.name, address)
 
 
 @contextmanager

@@ -78,9 +78,16 @@ def open_query(address: DatabaseAddress) -> "Query":
     elif (address.query or "").strip():
         statement = (address.query or "").strip().rstrip("; \t\r\n")
     else:
-        need = "end its address in ?table=NAME or ?query=select ..., or give dd.sql a query"
+        need = "end its address in ?table=NAME or ?query=select ..."
         raise InputError(f"{database.name} is a database, and a table in it is needed: {need}", file=database.name)
     return Query(address.name, database, statement, address.table)
+
+
+@dataclass
+class _Progress:
+    """How many rows came so far."""
+
+    rows: int = 0
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,7 +113,7 @@ class Query:
     @cached_property
     def schema(self) -> Any:
         """Names and types of all columns, as the driver tells them before it reads all rows."""
-        with self._cursor("cannot be read") as cursor:
+        with self._cursor() as cursor:
             schema = _DRIVERS[self.database.kind].schema_of(cursor, self.statement)
         refuse_repeated(schema.names, self.name, "give the others another name by AS", self.name)
         return schema
@@ -118,11 +125,11 @@ class Query:
 
     def batches(self, columns: list[str] | None) -> Iterator[Any]:
         """Every `pyarrow.RecordBatch` of these columns in this order, or of all columns."""
-        schema, rows = self.schema, 0
-        with self._cursor("cannot be read") as cursor:
+        schema, progress = self.schema, _Progress()
+        with self._cursor(progress) as cursor:
             read = _DRIVERS[self.database.kind].batches
             for batch in read(cursor, self.statement, schema, columns or self.names, self.name):
-                rows += batch.num_rows
+                progress.rows += batch.num_rows
                 yield validate(batch)
 
     def __iter__(self) -> Iterator[Any]:
@@ -155,7 +162,7 @@ class Query:
         return self.name
 
     @contextmanager
-    def _cursor(self, what: str) -> Iterator[Any]:
+    def _cursor(self, progress: _Progress | None = None) -> Iterator[Any]:
         """A cursor of a new connection; what its driver refuses is one sentence without a password."""
         is_connected = False
         try:
@@ -171,7 +178,8 @@ class Query:
                 name = self.database.name
                 raise InputError(f"the database {name} cannot be opened: {reason}", file=name) from None
             self._refuse_absent_table()
-            raise InputError(f"{self.name} {what}: {reason}", file=self.name) from None
+            after = f" after {progress.rows} rows" if progress and progress.rows else ""
+            raise InputError(f"{self.name} cannot be read{after}: {reason}", file=self.name) from None
 
     def _refuse_absent_table(self) -> None:
         """An error if the reason of a failure is that there is no such table."""

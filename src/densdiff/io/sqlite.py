@@ -34,7 +34,8 @@ def connected(path: str) -> Iterator[Any]:
 
 def schema_of(cursor: Any, statement: str) -> Any:
     """Names of the columns, and their types by the first rows."""
-    cursor.execute(statement)
+    cursor.execute(f"SELECT * FROM ({statement}\n) LIMIT 0")  # refuses what is not a query, before it is run
+    cursor.execute(statement)  # by itself, because SQLite renames what stands twice within another query
     return cursor.fetch_record_batch().schema
 
 

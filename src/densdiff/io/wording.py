@@ -46,9 +46,9 @@ def server_reason(error: BaseException) -> str:
     if (status := getattr(error, "status", None)) is not None:  # of aiohttp
         return f"the server answered {status} {one_line(getattr(error, 'message', ''))}".rstrip()
     if cause := getattr(error, "os_error", None):
-        return (
-            f"cannot connect to {one_line(str(getattr(error, 'host', 'it')))}: {one_line(cause.strerror or str(cause))}"
-        )
+        host, number = one_line(str(getattr(error, "host", "it"))), cause.errno or 0
+        why = os.strerror(number) if number > 0 else cause.strerror or str(cause)  # below 0 of the name's server
+        return f"cannot connect to {host}: {one_line(why)}"
     return one_line(hide_logins(reason(error)), 200)
 
 
