@@ -33,6 +33,7 @@ NAMES = (
     "fused",
     "scale",
     "sources",
+    "databases",
     "load",
 )
 
