@@ -245,8 +245,10 @@ def test_row_31_folders(put, tmp_path):
     folder.mkdir()
     none = "has no table in it; give a file, or a folder of Parquet, CSV or JSON Lines files"
     assert refusal(folder) == f"the folder parts {none}"
-    put("a\n1\n", "parts/notes.csv")
+    put("a\n1\n", "parts/notes.md")
     assert refusal(folder) == f"the folder parts {none}"
+    (folder / "notes.md").rename(folder / "notes.csv")
+    assert files.table(folder).to_pydict() == {"a": [1]}
     put(GOOD, "parts/0.parquet")
     assert refusal(folder) == "the folder parts also holds what is not a Parquet file: 'notes.csv'; move it elsewhere"
     (folder / "notes.csv").unlink()

@@ -157,9 +157,11 @@ def split_column(table: Any, name: str) -> tuple[Any, Any]:
 def file_label(path: str) -> str:
     """What messages call a file or a table."""
     from densdiff import messages
-    from densdiff.io.wording import file_name
+    from densdiff.io.addresses import scheme_of, short_name
 
-    return messages.quote_name(file_name(path))
+    if path == "-":
+        return "standard input"
+    return short_name(path) if scheme_of(path) else messages.quote_name(Path(path).name or path)
 
 
 @contextmanager
@@ -170,11 +172,13 @@ def name_inputs(others: Mapping[str, tuple[str, str]] | None = None, **inputs: s
     """
     from densdiff import messages
     from densdiff.errors import DensDiffError, marks
-    from densdiff.io.addresses import full_name
+    from densdiff.io.addresses import full_name, scheme_of
 
     names = {name: file_label(path) for name, path in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
-        names = {name: messages.quote_name(full_name(path)) for name, path in inputs.items()}
+        names = {
+            name: full_name(path) if scheme_of(path) else messages.quote_name(path) for name, path in inputs.items()
+        }
     if len(set(names.values())) < len(names) and len(set(inputs.values())) == len(inputs):  # queries of one database
         names = {name: f"{text} ({name})" for name, text in names.items()}
     names |= {name: text for name, (text, _) in (others or {}).items()}
