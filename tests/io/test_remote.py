@@ -149,6 +149,12 @@ def test_row_51_what_cannot_be_had_is_told_without_a_secret(web):
     assert said(gone) == f"{gone} cannot be fetched: cannot connect to 127.0.0.1: Connection refused"
 
 
+def test_an_address_that_was_made_a_path_is_refused():
+    text = "an address such as https://... must be text; got a Path, which drops one of its slashes"
+    assert said(Path("https://me:geheim@host/x.csv")) == text
+    assert "geheim" not in refusal("compare", "https://me:geheim@host/x", "B", "--scheduler", "tcp://127.0.0.1:1")
+
+
 def test_a_file_that_is_cut_on_the_way_is_never_taken_for_the_whole(web):
     assert said(f"{web}/cut.csv").startswith(f"{web}/cut.csv cannot be fetched: ")
 

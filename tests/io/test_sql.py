@@ -10,6 +10,7 @@ from contextlib import closing
 import numpy as np
 import pyarrow as pa
 import pytest
+import sklearn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -290,6 +291,17 @@ def test_a_database_gives_the_answer_of_the_same_rows_in_memory(database):
         )
     ]
     assert named == [("a", "b"), ("a", "query of shop.db"), ("A", "B")]
+
+
+def test_rows_beyond_the_memory_ceiling_are_kept_in_a_file_with_a_note(database):
+    random = np.random.default_rng(2)
+    tables = [random.normal(shift, size=(30_000, 2)) for shift in (0, 1)]
+    uri = database(a=(["x", "y"], tables[0].tolist()), b=(["x", "y"], tables[1].tolist()))
+    model = dd.LSDD(solver="centers", n_centers=10, folds=2, random_state=0)
+    with sklearn.config_context(working_memory=1):
+        result = dd.l2_distance(f"{uri}?table=a", dd.sql(f"{uri}?table=b"), model=model)
+    assert sum("read once into a temporary file: 30000 rows" in note for note in result.warnings) == 2
+    assert result.squared == pytest.approx(dd.l2_distance(*tables, model=model).squared, rel=1e-9)
 
 
 def test_without_the_driver_the_message_says_what_to_install(database):

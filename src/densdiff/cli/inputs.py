@@ -25,8 +25,13 @@ class Layout:
 
     def read_on_cluster(self, path: str) -> Any:
         """The columns asked for of Parquet files, for the workers of a cluster to read."""
+        from densdiff.errors import InputError
+        from densdiff.io.addresses import scheme_of
         from densdiff.sources.clusters import lazy_parquet
 
+        if scheme_of(path):
+            name = file_label(path)
+            raise InputError(f"{name} is at an address; a cluster reads files that all its workers see", file=name)
         return lazy_parquet(Path(path), self.columns)
 
     def read(self, path: str, also: Sequence[str] = (), *, in_blocks: bool = False) -> Any:

@@ -3,14 +3,18 @@
 Logins and signed query strings are never shown. How an address is read is in `remote` and `sql`.
 """
 
+import os
 import re
+from os import PathLike
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from densdiff.errors import InputError
 from densdiff.messages import one_line
 
 DATABASES = ("sqlite", "postgresql", "postgres")
 _SCHEME = re.compile(r"\A([a-zA-Z][a-zA-Z0-9+.-]+)://")  # two letters at least: C:// is a drive
+_COLLAPSED = re.compile(r"\A(?:https?|s3|gs|sqlite|postgres(?:ql)?):/")
 _QUERY = re.compile(r"(?:\A|&)query=")
 _LOGIN = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]+://)[^\s'\"]*@")
 _SIGNED = re.compile(r"(\b(?:https?|s3|gs)://[^\s?'\"]*)\?[^\s'\"]*")
@@ -36,6 +40,13 @@ def scheme_of(value: Any) -> str:
     """
     found = _SCHEME.match(value) if isinstance(value, str) else None
     return found[1].lower() if found else ""
+
+
+def refuse_address_as_path(path: Any) -> None:
+    """An error if a `pathlib.Path` was made of an address, of which it leaves one slash."""
+    if isinstance(path, PathLike) and _COLLAPSED.match(os.fspath(path)):
+        scheme = os.fspath(path).partition(":")[0]
+        raise InputError(f"an address such as {scheme}://... must be text; got a Path, which drops one of its slashes")
 
 
 def is_database(value: Any) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from densdiff.errors import InputError
 from densdiff.io import csv, folders, jsonl, memory, npy, parquet, sql, text
-from densdiff.io.addresses import is_database, scheme_of
+from densdiff.io.addresses import is_database, refuse_address_as_path, scheme_of
 from densdiff.io.database import parse_database
 from densdiff.io.options import Options, is_path
 from densdiff.io.remote import Download
@@ -179,6 +179,7 @@ def open_file(
     if is_database(path):
         name = file_name(path)
         raise InputError(f"{name} is in a database, whose rows are not in a file; pass it as a table", file=name)
+    refuse_address_as_path(path)
     name = file_name(path)
     download = Download(os.fspath(path)) if scheme_of(path) else None
     with as_input_error(name, "cannot be read"):
