@@ -1,5 +1,7 @@
 """A table as lazy tables of every library that the tests have."""
 
+import tempfile
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,10 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
+
+import densdiff as dd
+
+_databases = tempfile.TemporaryDirectory(prefix="densdiff-databases-")
 
 
 class ArrowStream:
@@ -37,6 +43,16 @@ def of_dataset(table: pa.Table, folder: Path | None = None) -> Any:
     for k, part in enumerate((table[:half], table[half:])):
         pq.write_table(part, folder / f"{k}.parquet", row_group_size=500)
     return pa.dataset.dataset(folder)
+
+
+def of_sqlite(table: pa.Table) -> Any:
+    """A table of a database, which has neither booleans nor dates."""
+    from adbc_driver_sqlite import dbapi
+
+    path = f"{_databases.name}/{uuid.uuid4().hex}.db"
+    with dbapi.connect(path, autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest("rows", table)
+    return dd.sql(f"sqlite:///{path}?table=rows")
 
 
 LAZY_FORMS = {

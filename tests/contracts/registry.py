@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 import densdiff as dd
 from tests.large import Blocks
-from tests.lazy_forms import LAZY_FORMS
+from tests.lazy_forms import LAZY_FORMS, of_sqlite
 
 POINTS = np.array([[0.0, 0.5], [1.0, -1.0], [3.0, 0.0]])
 
@@ -262,6 +262,7 @@ ENGINES = [
         for form in LAZY_FORMS
         if form not in ("RecordBatchReader", "pyarrow Dataset")
     ),
+    Form("SQLite", lambda rows: of_sqlite(pa.table(named(rows))), _is_quick),
 ]
 try:
     import dask.array as da
