@@ -10,6 +10,7 @@ BASE := $(VENV)/.made
 DEMO := $(VENV)/.installed-demo
 DEV := $(VENV)/.installed-dev
 BROWSER := $(VENV)/.looked-for-a-browser
+POSTGRESQL := $(VENV)/.looked-for-postgresql
 COVERAGE := $(VENV)/.installed-coverage
 LOCK := requirements-dev.lock
 # Environments of their own, with the oldest versions that pyproject.toml allows and with the newest that there are.
@@ -32,7 +33,7 @@ test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal -m "not slow and not service" $(ARGS)
 
 # In one process: each worker of pytest would start a cluster of its own.
-test-services: $(DEV) $(BROWSER)  ## run the tests that start a browser or a Dask cluster
+test-services: $(DEV) $(BROWSER) $(POSTGRESQL)  ## run the tests that start a browser, a Dask cluster, Spark or PostgreSQL
 	MPLBACKEND=Agg $(PY) -m pytest -n 0 -m service tests $(ARGS)
 
 # Deprecations of old packages among themselves are not ours, nor what NumPy 2.0 leaves open on a full disk; scikit-learn's own checks
@@ -108,6 +109,13 @@ $(BROWSER): | $(BASE)
 		>/dev/null 2>&1 || true
 	@touch $@
 
+# The same for a database: Debian's PostgreSQL, of which the tests start a server of their own.
+$(POSTGRESQL): | $(BASE)
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || \
+		timeout 150 sh -c 'apt-get install -y -qq postgresql || { apt-get update -qq && apt-get install -y -qq postgresql; }' \
+		>/dev/null 2>&1 || true
+	@touch $@
+
 # Another Python or platform may lack a locked version.
 $(DEV): pyproject.toml $(LOCK) | $(BASE)
 	@echo "Installing densdiff[all] and the development tools into $(VENV) ..."
@@ -127,5 +135,5 @@ $(OLDEST)/.made: pyproject.toml | $(BASE)
 		every = sum(about["optional-dependencies"].values(), about["dependencies"]); \
 		print(*(one.split("[")[0] + one[one.find("]") + 1:] if "[" in one else one for one in every if ">=" in one), sep="\n")' \
 		| sed 's/>=/==/' >$(OLDEST)/oldest.txt
-	$(OLDEST)/bin/python -m pip -q install -e ".[cli,plot,fast,dask]" --group test -c $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/python -m pip -q install -e ".[cli,plot,fast,dask,sql,remote]" --group test -c $(OLDEST)/oldest.txt
 	touch $@

@@ -32,6 +32,8 @@ NAMES = (
     "drift",
     "fused",
     "scale",
+    "sources",
+    "databases",
     "load",
 )
 

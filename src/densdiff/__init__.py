@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from densdiff.estimators.least_squares import LeastSquaresClassifier
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import Band, DistanceResult
+    from densdiff.io.sql import sql
     from densdiff.results import VERSION as __version__
     from densdiff.series.detect import ChangesResult, detect_changes
     from densdiff.series.monitor import ChangeMonitor, MonitorStep
@@ -79,6 +80,7 @@ __all__ = [
     "l2_distance",
     "metrics",
     "plots",
+    "sql",
     "total_variation",
     "two_sample_test",
 ]
@@ -112,6 +114,7 @@ _HOME = {
     "detect_changes": "series.detect",
     "ChangeMonitor": "series.monitor",
     "MonitorStep": "series.monitor",
+    "sql": "io.sql",
     "datasets": "",
     "metrics": "",
     "plots": "",

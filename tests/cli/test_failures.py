@@ -140,11 +140,11 @@ def test_marks_in_files_are_text(name, put):
 
 
 def test_errors_know_the_file_of_the_argument_that_they_name():
-    known = {"y": ("column 'y' of jan.csv", Path("old/jan.csv"))}
+    known = {"y": ("column 'y' of jan.csv", "old/jan.csv")}
     for argument, file in (("X", "old/jan.csv"), ("X_new", "new/feb.csv"), ("y", "old/jan.csv"), ("Y", None)):
         with (
             pytest.raises(InputError) as caught,
-            inputs.name_inputs(known, X=Path("old/jan.csv"), X_new=Path("new/feb.csv")),
+            inputs.name_inputs(known, X="old/jan.csv", X_new="new/feb.csv"),
         ):
             raise InputError(f"{messages.name_of(argument)} is odd", column="a", row=2)
         assert (caught.value.file, caught.value.column, caught.value.row) == (file, "a", 2)

@@ -250,7 +250,7 @@ def test_row_31_damaged_misnamed_and_absent_files(put, tmp_path, monkeypatch):
     ):
         assert refusal("compare", "A.csv", put(content, name)) == f"{name} {message}"
     (tmp_path / "parts").mkdir()
-    none = "has no Parquet file in it; give a file, or a folder of Parquet files"
+    none = "has no table in it; give a file, or a folder of Parquet, CSV or JSON Lines files"
     assert refusal("compare", "A.csv", "parts") == f"the folder parts {none}"
     for command in (["compare", "A.csv", "C.csv"], ["changes", "C.csv"], ["monitor", "C.csv"]):
         assert refusal(*command) == "C.csv does not exist in the folder '.'"

@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 
 import densdiff as dd
 from tests.large import Blocks
+from tests.lazy_forms import LAZY_FORMS, of_sqlite
 
 POINTS = np.array([[0.0, 0.5], [1.0, -1.0], [3.0, 0.0]])
 
@@ -243,7 +244,26 @@ def _in_blocks(rows: Any) -> Any:
     return Blocks(table, [len(table) // 3, len(table) // 2])
 
 
-ENGINES = [Form("blocks", _in_blocks, _any)]
+def _lazily(form: str) -> Callable[[Any], Any]:
+    return lambda rows: LAZY_FORMS[form](pa.table(named(rows)))
+
+
+def _is_quick(case: Case) -> bool:
+    return case.name in ("l2_distance", "compare", "balance", "detect_changes")
+
+
+# Where rows may take no memory at all, what can be read once is kept in a file and a dataset is read again and again:
+# both answer everything. The others are kept as the first is.
+ENGINES = [
+    Form("blocks", _in_blocks, _any),
+    *(Form(form, _lazily(form), _any) for form in ("RecordBatchReader", "pyarrow Dataset")),
+    *(
+        Form(form, _lazily(form), _is_quick)
+        for form in LAZY_FORMS
+        if form not in ("RecordBatchReader", "pyarrow Dataset")
+    ),
+    Form("SQLite", lambda rows: of_sqlite(pa.table(named(rows))), _is_quick),
+]
 try:
     import dask.array as da
     import dask.dataframe as df

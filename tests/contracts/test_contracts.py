@@ -188,7 +188,9 @@ def of_whole_numbers(case):
     [(case, engine) for case in [*ESTIMATORS, *QUESTIONS] for engine in ENGINES if engine.takes(case)],
     ids=str,
 )
-def test_rows_that_are_not_in_memory_give_the_answer_of_the_array_or_a_sentence(case, engine):
+def test_rows_that_are_not_in_memory_give_the_answer_of_the_array_or_a_sentence(case, engine, monkeypatch):
+    monkeypatch.setattr("densdiff.io.memory.room", lambda: 100.0)  # what a lazy table may take
+    monkeypatch.setattr("densdiff.io.memory.VALUES", 20)
     given = case.inputs(N)
     whole = {"X"} if "y" in given else set()  # labelled rows are in memory; new ones need not be
     given = {name: each if name in whole or not is_table(each) else engine.hold(each) for name, each in given.items()}
@@ -210,6 +212,8 @@ def apart(expected, found, ignored, where=""):
         expected, found = ({name: getattr(each, name) for name in names} for each in (expected, found))
     if isinstance(expected, dict) and isinstance(found, dict) and expected.keys() == found.keys():
         return [at for name, each in expected.items() for at in apart(each, found[name], ignored, f"{where}.{name}")]
+    if isinstance(expected, tuple) and isinstance(found, tuple):
+        found = tuple(each for each in found if "read once into a temporary file" not in str(each))
     if isinstance(expected, list | tuple) and len(expected) == len(found):
         pairs = enumerate(zip(expected, found, strict=True))
         return [at for k, pair in pairs for at in apart(*pair, ignored, f"{where}[{k}]")]
@@ -355,7 +359,7 @@ def test_every_public_question_result_and_estimator_is_registered():
     found |= {type(each).__name__ for case in QUESTIONS if isinstance(first(case), list) for each in first(case)}
     found |= {type(each).__name__ for case in QUESTIONS for each in _parts(first(case))}
     asked = {case.name.split()[0] for case in QUESTIONS}
-    others = {"datasets", "metrics", "plots", "__version__", *OF_NUMBERS}
+    others = {"datasets", "metrics", "plots", "sql", "__version__", *OF_NUMBERS}  # sql is a container
     public = {name for name in dd.__all__ if name not in others and not name.endswith(("Error", "Warning"))}
     assert public - found - asked == set()
 

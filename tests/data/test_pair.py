@@ -436,7 +436,7 @@ def test_row_33_hostile_names_are_kept_but_shown_harmless(name):
         (sparse.csr_array(A), "X is a sparse matrix of shape (60, 2); pass X.toarray()"),
         (np.zeros(3, dtype=[("a", float)]), "structured array"),
         (pl.LazyFrame({"a": [1.0]}), "X is lazy (LazyFrame); collect it first"),
-        (pa.RecordBatch.from_pydict({"b": LINE, "a": LINE}), "pass pyarrow.Table.from_batches([X])"),
+        (pa.RecordBatch.from_pydict({"b": LINE}), "X has shape (40, 1) and Y has shape (50, 2)"),
         (A[:, :1], "X has shape (60, 1) and Y has shape (50, 2); both need the same number of columns"),
     ],
     ids=lambda case: case if isinstance(case, str) else type(case).__name__,

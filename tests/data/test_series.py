@@ -315,7 +315,7 @@ def test_one_sample_with_a_clock():
         (pl.DataFrame(frame(b=[[1]] * T)), "column 'b' of series holds nested values"),
         (ROWS + 1j, "complex numbers"),
         (pd.DataFrame(np.zeros((5, 2)), columns=["a", "a"]), "more than one column named 'a'"),
-        (pl.LazyFrame(frame()), "series is lazy"),
+        (pl.LazyFrame(frame(b=[[1]] * T)), "column 'b' of series holds nested values"),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, str) else value[:20],
 )

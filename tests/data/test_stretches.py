@@ -13,7 +13,7 @@ import densdiff as dd
 from densdiff.balance import class_balance
 from densdiff.data.stretches import stretches
 from densdiff.data.table import table_of
-from densdiff.sources.blocks import BlockSource
+from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.clusters import DaskSource
 from tests.large import Blocks, cuts
 
@@ -68,7 +68,7 @@ def test_stretches_are_slices_read_in_one_go(n, data):
     overlap = data.draw(st.integers(0, size - 1))
     table = pd.DataFrame({"a": np.arange(n), "b": -np.arange(n) / 2})
     blocks = Blocks(table, data.draw(cuts(n)))
-    source = BlockSource("series", blocks, n, AS_TABLE)
+    source = BlockSource("series", IteratedBlocks("series", blocks, AS_TABLE), n, AS_TABLE)
     found = list(stretches(source, "series", size, overlap))
     assert blocks.passes == 1
     of_dask = list(
@@ -87,7 +87,8 @@ def test_stretches_are_slices_read_in_one_go(n, data):
 
 
 def test_a_series_that_gives_fewer_rows_the_second_time_is_refused():
-    source = BlockSource("series", [np.zeros((5, 1)), np.ones((4, 1))], 12, AS_TABLE)
+    blocks = IteratedBlocks("series", [np.zeros((5, 1)), np.ones((4, 1))], AS_TABLE)
+    source = BlockSource("series", blocks, 12, AS_TABLE)
     with pytest.raises(
         dd.InputError,
         match="series returned 12 rows the first time and 9 the second time; it must return the same rows each time",

@@ -243,10 +243,12 @@ def test_row_31_parquet_with_a_damaged_footer_or_page_is_one_line(put):
 def test_row_31_folders(put, tmp_path):
     folder = tmp_path / "parts"
     folder.mkdir()
-    none = "has no Parquet file in it; give a file, or a folder of Parquet files"
+    none = "has no table in it; give a file, or a folder of Parquet, CSV or JSON Lines files"
     assert refusal(folder) == f"the folder parts {none}"
-    put("a\n1\n", "parts/notes.csv")
+    put("a\n1\n", "parts/notes.md")
     assert refusal(folder) == f"the folder parts {none}"
+    (folder / "notes.md").rename(folder / "notes.csv")
+    assert files.table(folder).to_pydict() == {"a": [1]}
     put(GOOD, "parts/0.parquet")
     assert refusal(folder) == "the folder parts also holds what is not a Parquet file: 'notes.csv'; move it elsewhere"
     (folder / "notes.csv").unlink()

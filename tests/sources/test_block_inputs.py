@@ -420,9 +420,11 @@ def test_a_process_without_standard_error_reads_blocks(monkeypatch):
     assert dd.l2_distance([rows[:100], rows[100:]], [rows[:200] + 1.0], random_state=0).squared > 0
 
 
-def test_a_list_of_record_batches_is_refused_by_name():
-    with pytest.raises(dd.InputError, match=r"^X is a RecordBatch; pass pyarrow\.Table\.from_batches\(\[X\]\)"):
-        dd.l2_distance(pa.table({"a": np.arange(9.0)}).to_batches(), np.arange(9.0))
+def test_a_list_of_record_batches_is_a_list_of_blocks():
+    rows = pa.table({"a": np.arange(9.0)})
+    expected = dd.l2_distance(rows, np.arange(5.0), random_state=0)
+    found = dd.l2_distance(rows.to_batches(max_chunksize=4), np.arange(5.0), random_state=0)
+    assert found.squared == pytest.approx(expected.squared, rel=1e-9)
 
 
 @pytest.mark.parametrize("how", ["written", "deleted"])

@@ -18,7 +18,7 @@ import densdiff as dd
 from densdiff.data.table import table_of
 from densdiff.sources import blocks
 from densdiff.sources.block_sample import RowCache, sorted_unique
-from densdiff.sources.blocks import BlockSource
+from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.passes import map_sharing_passes, run_pass, run_passes
 from densdiff.sources.sample import add_sums
 from densdiff.sources.source import Pass
@@ -248,7 +248,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize(("rows", "parts"), [(9, ["44 %", "100 %"]), (None, ["4 rows", "9 rows"])])
 def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, rows, parts):
     monkeypatch.setattr(sys, "stderr", Terminal())
-    source = BlockSource("X", [np.zeros((4, 1)), np.zeros((5, 1))], rows, AS_TABLE)
+    source = BlockSource("X", IteratedBlocks("X", [np.zeros((4, 1)), np.zeros((5, 1))], AS_TABLE), rows, AS_TABLE)
     assert source.run(count, add_sums, None) == 9
     assert sys.stderr.getvalue() == ""  # a short pass says nothing
     monkeypatch.setattr(blocks, "_PATIENCE", 0.0)

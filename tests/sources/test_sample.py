@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core.scaling import pooled_scaling
+from densdiff.data.inputs import array_source, source_of
 from densdiff.data.kinds import resolve_columns
-from densdiff.data.match import array_source, match_sources, no_rows, source_of
+from densdiff.data.match import match_sources, no_rows
 from densdiff.data.pair import check_arrays, check_pair
 from densdiff.data.tables import match_tables
 from densdiff.sources.sample import all_at_once, totals

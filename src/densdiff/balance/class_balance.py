@@ -28,7 +28,7 @@ from densdiff.balance.pictures import mixture_picture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
 from densdiff.data import parameters
-from densdiff.data.match import source_of
+from densdiff.data.inputs import source_of
 from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, warn_of_extra_columns
 from densdiff.data.stretches import draw_table
 from densdiff.errors import InputError, NotFittedError
@@ -230,6 +230,7 @@ class ClassBalance(BaseEstimator):
         data = self._fitted()
         name = messages.name_of("X_new")
         source = source_of(X_new, name)
+        notes += source.notes
         table, extra, count = draw_table(source, name, self.seed_, _MOST_NEW, self.feature_names_)
         warn_of_extra_columns(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):

@@ -42,7 +42,8 @@ app = typer.Typer(
     help="Compare samples by the difference of their densities.",
     epilog="\b\nExamples:\n  densdiff compare january.csv february.csv --report page.html\n"
     "  densdiff compare --help\n\n"
-    "Files are CSV, Parquet, JSON Lines or .npy; - is standard input. Each command has examples in its help. Exit "
+    "Tables are files (CSV, Parquet, JSON Lines, .npy; - is standard input), addresses (https://, s3://) or in "
+    "databases (sqlite:///shop.db?table=orders, postgresql://). Each command has examples in its help. Exit "
     "status: 0 for success, 1 if something was found and --fail-on-difference was given, 2 for a failure, 130 for an "
     "interrupt.",
     add_completion=False,
@@ -90,8 +91,8 @@ def _main(
 
 @app.command()
 def compare(
-    a: Annotated[Path, typer.Argument(metavar="A", help="The first table, such as the reference.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="The table to compare with it.")],
+    a: Annotated[str, typer.Argument(metavar="A", help="The first table, such as the reference.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="The table to compare with it.")],
     columns: Annotated[list[str] | None, Names] = None,
     exclude: Annotated[list[str] | None, Exclude] = None,
     category: Annotated[list[str] | None, Category] = None,
@@ -130,6 +131,8 @@ def compare(
       densdiff compare A.csv B.csv --exclude 'id*' --category zip,flight --number when
       densdiff compare ref.csv today.csv --min-effect 0.05 --min-effect spend=0.02 --fail-on-difference
       densdiff compare may.csv june.csv --by region --prometheus densdiff.prom --log nightly.jsonl
+      densdiff compare 'sqlite:///shop.db?table=jan' 'sqlite:///shop.db?query=select * from feb where price > 0'
+      densdiff compare s3://shop/jan.csv.gz https://example.org/feb.parquet
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
     """
     from functools import partial
@@ -171,7 +174,7 @@ def compare(
 
 @app.command()
 def changes(
-    series: Annotated[Path, typer.Argument(metavar="SERIES", help="The series, one sample per row, in time order.")],
+    series: Annotated[str, typer.Argument(metavar="SERIES", help="The series, one sample per row, in time order.")],
     columns: Columns = None,
     time: Time = None,
     window: Annotated[
@@ -213,8 +216,8 @@ def changes(
 
 @app.command()
 def balance(
-    train: Annotated[Path, typer.Argument(metavar="TRAIN", help="Rows whose class is known.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Rows whose class shares are estimated.")],
+    train: Annotated[str, typer.Argument(metavar="TRAIN", help="Rows whose class is known.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Rows whose class shares are estimated.")],
     label: Annotated[str, typer.Option(metavar="COLUMN", help="Column with the classes of TRAIN; ignored in NEW.")],
     columns: Columns = None,
     time: Time = None,
@@ -251,7 +254,7 @@ def balance(
 
 @app.command()
 def monitor(
-    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Rows from a time when all was well.")],
+    reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="Rows from a time when all was well.")],
     columns: Columns = None,
     window: Annotated[
         int | None, typer.Option(help="Number of last rows compared with the reference.  [default: 50]")

@@ -94,7 +94,7 @@ class OneLineErrors(TyperGroup):
             if hasattr(error, "format_message"):  # of the arguments
                 raise
             if debug:
-                typer.echo(harmless(traceback.format_exc()), err=True, nl=False)
+                typer.echo(harmless(_without_logins(traceback.format_exc())), err=True, nl=False)
             message = _error_line(error)
             _print_object(message, error)
             remark(message)
@@ -108,7 +108,7 @@ def _print_object(message: str, error: Exception | None = None) -> None:
         return
     file = getattr(error, "file", None) or getattr(error, "filename", None)
     about = {
-        "message": " ".join(harmless(message).split()),
+        "message": " ".join(harmless(_without_logins(message)).split()),
         "file": None if file is None else str(file),
         "column": getattr(error, "column", None),
         "row": getattr(error, "row", None),
@@ -125,6 +125,15 @@ def was_printed(text: str) -> bool:
 def harmless(text: str) -> str:
     """A text without control and direction characters; its lines stay lines."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
+
+
+def _without_logins(text: str) -> str:
+    """A text in which no address has its login."""
+    if "://" not in text:
+        return text
+    from densdiff.io.addresses import hide_logins
+
+    return hide_logins(text)
 
 
 def emit(text: str) -> bool:
@@ -144,7 +153,7 @@ def emit(text: str) -> bool:
 def remark(text: str) -> None:
     """One line on standard error, if that is still there: a terminal may be gone before the command."""
     with suppress(OSError):
-        typer.echo(f"densdiff: {harmless(' '.join(text.split()))}", err=True)
+        typer.echo(f"densdiff: {harmless(_without_logins(' '.join(text.split())))}", err=True)
 
 
 def _help_command(error: Any) -> str:

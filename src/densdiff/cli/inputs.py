@@ -23,13 +23,18 @@ class Layout:
     header: bool
     keep_text: bool = False  # of a CSV file, for the command to judge
 
-    def read_on_cluster(self, path: Path) -> Any:
+    def read_on_cluster(self, path: str) -> Any:
         """The columns asked for of Parquet files, for the workers of a cluster to read."""
+        from densdiff.errors import InputError
+        from densdiff.io.addresses import scheme_of
         from densdiff.sources.clusters import lazy_parquet
 
-        return lazy_parquet(path, self.columns)
+        if scheme_of(path):
+            name = file_label(path)
+            raise InputError(f"{name} is at an address; a cluster reads files that all its workers see", file=name)
+        return lazy_parquet(Path(path), self.columns)
 
-    def read(self, path: Path, also: Sequence[str] = (), *, in_blocks: bool = False) -> Any:
+    def read(self, path: str, also: Sequence[str] = (), *, in_blocks: bool = False) -> Any:
         """A table of the columns asked for, all by default; ``also`` are columns that must be among them.
 
         A large file is given ``in_blocks``, where these can be used; one that has no names, if none are asked for.
@@ -41,7 +46,7 @@ class Layout:
         from densdiff.io import files
 
         own = None if self.columns is None else list(dict.fromkeys([*self.columns, *also]))
-        nameless = path.suffix.lower() == ".npy" and own is None and also
+        nameless = path.lower().endswith(".npy") and own is None and also
         reader = files.read if in_blocks and not nameless else files.table
         form = {"sep": self.sep, "decimal": self.decimal, "header": self.header, "keep_text": self.keep_text}
         table = reader(path, columns=own, **form)
@@ -55,12 +60,13 @@ class Layout:
                 )
         return table
 
-    def drop(self, table: Any, path: Path, *names: str | None) -> Any:
+    def drop(self, table: Any, path: str, *names: str | None) -> Any:
         """A table, a large one in blocks, that was read from a path, without those of its columns that have a name."""
         from densdiff.io.files import File
+        from densdiff.io.sql import Query
 
         present = [name for name in column_names(table) if name in names]
-        if present and isinstance(table, File):
+        if present and isinstance(table, (File, Query)):
             others = [name for name in column_names(table) if name not in present]
             return replace(self, columns=others).read(path, in_blocks=True)
         for name in present:
@@ -72,7 +78,7 @@ class Layout:
         return replace(self, columns=self.columns and [column for column in self.columns if column not in names])
 
 
-def read_classes(layout: Layout, train: Path, new: Path, label: str, time: str | None) -> tuple[Any, Any, Any]:
+def read_classes(layout: Layout, train: str, new: str, label: str, time: str | None) -> tuple[Any, Any, Any]:
     """Rows and classes of a table, and rows of another; neither has the column of the time."""
     from densdiff import messages
     from densdiff.errors import InputError
@@ -153,25 +159,33 @@ def split_column(table: Any, name: str) -> tuple[Any, Any]:
     return table.drop_columns([name]), table.column(name)
 
 
-def file_label(path: Path) -> str:
-    """What messages call a file."""
+def file_label(path: str) -> str:
+    """What messages call a file or a table."""
     from densdiff import messages
+    from densdiff.io.addresses import scheme_of, short_name
 
-    return "standard input" if str(path) == "-" else messages.quote_name(path.name or str(path))
+    if path == "-":
+        return "standard input"
+    return short_name(path) if scheme_of(path) else messages.quote_name(Path(path).name or path)
 
 
 @contextmanager
-def name_inputs(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: Path) -> Iterator[None]:
+def name_inputs(others: Mapping[str, tuple[str, str]] | None = None, **inputs: str) -> Iterator[None]:
     """Let messages inside call an argument of the library by its file; errors know the file.
 
     ``others`` are arguments that are only a part of a file: how to call them, and the file.
     """
     from densdiff import messages
     from densdiff.errors import DensDiffError, marks
+    from densdiff.io.addresses import full_name, scheme_of
 
     names = {name: file_label(path) for name, path in inputs.items()}
     if len(set(names.values())) < len(names):  # of the same name in two folders
-        names = {name: messages.quote_name(str(path)) for name, path in inputs.items()}
+        names = {
+            name: full_name(path) if scheme_of(path) else messages.quote_name(path) for name, path in inputs.items()
+        }
+    if len(set(names.values())) < len(names) and len(set(inputs.values())) == len(inputs):  # queries of one database
+        names = {name: f"{text} ({name})" for name, text in names.items()}
     names |= {name: text for name, (text, _) in (others or {}).items()}
     paths = inputs | {name: path for name, (_, path) in (others or {}).items()}
     try:
@@ -179,7 +193,7 @@ def name_inputs(others: Mapping[str, tuple[str, Path]] | None = None, **inputs: 
             yield
     except DensDiffError as error:
         about = [paths[place.argument] for place in marks(error.marked) if place.argument in paths]
-        error.file = error.file or (str(about[0]) if about else None)
+        error.file = error.file or (full_name(about[0]) if about else None)
         raise
 
 
@@ -199,15 +213,15 @@ def parse_effects(options: Sequence[str]) -> float | dict[str, float]:
     return effects.get("*", 0.0) if set(effects) <= {"*"} else effects
 
 
-def refuse_twice(*paths: Path) -> None:
+def refuse_twice(*paths: str) -> None:
     """An error if more than one path is standard input, which can be read once."""
     from densdiff.errors import InputError
 
-    if sum(str(path) == "-" for path in paths) > 1:
+    if paths.count("-") > 1:
         raise InputError("standard input, '-', can be read only once; give a file for the other")
 
 
-def refuse_clock(table: Any, path: Path) -> None:
+def refuse_clock(table: Any, path: str) -> None:
     """An error if a table of numbers holds dates or times, also as text: most likely they are its clock."""
     from densdiff import messages
     from densdiff.data.dates import reads_as_date
@@ -236,7 +250,7 @@ def refuse_file(folder: Path) -> None:
         raise InputError(f"--out must be a folder; {messages.shown(str(folder))} is a file")
 
 
-def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
+def refuse_unwritable(target: Path | None, *inputs: str) -> None:
     """Tell before the work, not after it, that a file cannot be written, or would take the place of an input."""
     from densdiff.io.write import atomic_write
 
@@ -248,7 +262,7 @@ def refuse_unwritable(target: Path | None, *inputs: Path) -> None:
         raise _Enough
 
 
-def refuse_unappendable(target: Path | None, *inputs: Path) -> None:
+def refuse_unappendable(target: Path | None, *inputs: str) -> None:
     """Tell before the work that nothing can be added to a file, or that it is an input; the file is made if need be."""
     from densdiff.io.write import open_to_append
 
@@ -258,11 +272,13 @@ def refuse_unappendable(target: Path | None, *inputs: Path) -> None:
             pass
 
 
-def _refuse_input(target: Path, inputs: Sequence[Path]) -> None:
+def _refuse_input(target: Path, inputs: Sequence[str]) -> None:
     from densdiff import messages
     from densdiff.errors import InputError
+    from densdiff.io.addresses import local_file
 
-    if any(path.exists() and target.exists() and os.path.samefile(path, target) for path in inputs):
+    files = [path for path in map(local_file, inputs) if path is not None and os.path.exists(path)]
+    if any(target.exists() and os.path.samefile(path, target) for path in files):
         raise InputError(f"{messages.shown(str(target))} is an input; write to another file")
 
 

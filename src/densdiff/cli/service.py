@@ -46,7 +46,7 @@ def _seconds(text: str | None, option: str) -> float | None:
 
 
 def run_service(
-    reference: Path,
+    reference: str,
     layout: Layout,
     state: Path | None,
     options: WatchOptions,
@@ -86,7 +86,7 @@ def _watch_input(watch: Watch, layout: Layout, signals: StopSignals) -> bool:
 
 
 def start_monitor(
-    reference: Path,
+    reference: str,
     layout: Layout,
     state: Path | None,
     *,
@@ -103,7 +103,7 @@ def start_monitor(
         _refuse_other_options(monitor, chosen, time, state)
         remark(f"note: {_resumed_text(monitor, progress, state)}")
         return monitor, progress
-    if str(reference) == "-":
+    if reference == "-":
         raise InputError("standard input, '-', holds the rows to watch; give a file for the reference")
     monitor = ChangeMonitor(
         _read_reference(reference, layout, time),
@@ -114,7 +114,7 @@ def start_monitor(
     return monitor, None
 
 
-def _read_reference(reference: Path, layout: Layout, time: str | None) -> Any:
+def _read_reference(reference: str, layout: Layout, time: str | None) -> Any:
     """The reference without its time; an error if a column looks like one and is not said to be one."""
     table = layout.read(reference)
     if time is not None and time in column_names(table):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +26,9 @@ from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import InputError, named, plain
 from densdiff.estimators.lsdd import LSDD
 from densdiff.estimators.results import DistanceResult
+from densdiff.io.addresses import full_name, scheme_of, short_name
+from densdiff.io.files import is_path
+from densdiff.io.sql import Query
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
@@ -147,18 +149,30 @@ def _check_names(names: Any) -> tuple[str, str]:
 
 
 def _names_of(A: Any, B: Any) -> tuple[str, str]:
-    """The names of files, with their folders if these tell them apart, else A and B."""
-    first, second = _display_name(A, messages.name_of("A")), _display_name(B, messages.name_of("B"))
-    if first == second and Path(A) != Path(B):
+    """The names of files and tables, with what they are in if this tells them apart, else A and B."""
+    tables, own = (A, B), (messages.name_of("A"), messages.name_of("B"))
+    first, second = (_display_name(table, name) for table, name in zip(tables, own, strict=True))
+    if first != second:
+        return first, second
+    if not all(is_path(table) for table in tables):
+        return own
+    if any(scheme_of(table) for table in tables):
+        first, second = (full_name(str(table)) for table in tables)
+        return (first, second) if first != second or A == B else own
+    if Path(A) != Path(B):
         first, second = (
-            messages.escaped(f"{Path(table).resolve().parent.name}/{Path(table).name}") for table in (A, B)
+            messages.escaped(f"{Path(table).resolve().parent.name}/{Path(table).name}") for table in tables
         )
     return first, second
 
 
 def _display_name(table: Any, name: str) -> str:
-    """What messages call a table: the name of its file if it has one."""
-    return messages.escaped(Path(table).name) or name if isinstance(table, (str, PathLike)) else name
+    """What messages call a table: the name of its file or in its database if it has one and ``name`` is not better."""
+    if scheme_of(table):
+        return short_name(table)
+    if isinstance(table, Query):
+        return table.name if name in ("A", "B") else name
+    return messages.escaped(Path(table).name) or name if is_path(table) else name
 
 
 def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:

@@ -86,7 +86,8 @@ def compare_by(
         own[_WARNINGS:] = [f"{len(own) - _WARNINGS} more notes in the comparisons of groups"]
     for text in own:
         messages.warn(text)
-    return replace(result, warnings=tuple(map(named, own)))
+    notes = [note for source in tables.sources for note in source.notes]
+    return replace(result, warnings=tuple(map(named, [*notes, *own])))
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,14 @@ import numpy as np
 from densdiff.core.selection import IntArray
 from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
-from densdiff.data.match import SchemaChanges, source_of
+from densdiff.data.inputs import input_of
+from densdiff.data.match import SchemaChanges
 from densdiff.data.table import Column, Table, missing_values, table_of, text_of
 from densdiff.data.tables import Request
 from densdiff.errors import InputError
 from densdiff.io.memory import room
 from densdiff.messages import argument, describe_value, listed, near_name, shown
-from densdiff.sources.blocks import BlockSource
+from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.passes import run_passes
 from densdiff.sources.source import ArraySource, Pass, Source
 
@@ -95,8 +96,8 @@ class GroupedTables:
 def group_tables(A: Any, B: Any, by: Any, request: Request) -> GroupedTables:
     """Two tables, each read once to count the rows of every group; what is asked of their columns is checked first."""
     names = _check_by(by)
-    sources = source_of(A, request.where[0], keep_text=True), source_of(B, request.where[1], keep_text=True)
-    heads = [table_of(source.head(), source.where) for source in sources]
+    a, b = input_of(A, request.where[0], keep_text=True), input_of(B, request.where[1], keep_text=True)
+    heads = [a.header(), b.header()]
     for head in heads:
         _refuse_lacking(head, names)
     choose_names(heads, request.columns, request.exclude)
@@ -108,6 +109,7 @@ def group_tables(A: Any, B: Any, by: Any, request: Request) -> GroupedTables:
         [name for name in head.names if read_all or name in (*own, *names)] if head.names else None
         for head, own in zip(heads, chosen, strict=True)
     ]
+    sources = a.source(columns[0] or []), b.source(columns[1] or [])
     counted = [list(names) if head.names else None for head in heads]
     passes = [
         Pass(source, partial(_count_rows, names, source.where), partial(_add_counts, names, source.where), needed)
@@ -233,7 +235,7 @@ def _at_hand(source: Source, tables: list[Table]) -> Source:
     whole = [column for column in columns if column is not None]
     rows = sum(map(len, tables))
     if len(whole) < len(columns):
-        return BlockSource(source.where, tables, rows, source.as_table)
+        return BlockSource(source.where, IteratedBlocks(source.where, tables), rows, source.as_table)
     return ArraySource(source.where, replace(tables[0], columns=whole, shape=(rows, *tables[0].shape[1:])))
 
 

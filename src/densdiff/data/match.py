@@ -16,14 +16,13 @@ from densdiff.data.choosing import default_names, names_of
 from densdiff.data.kinds import Columns
 from densdiff.data.reading import Reading, reading
 from densdiff.data.summary import Summary
-from densdiff.data.table import Table, table_of
+from densdiff.data.table import Column, Table, table_of
 from densdiff.errors import InputError
 from densdiff.messages import listed, shown, warn
-from densdiff.sources import opening
 from densdiff.sources.block_sample import RowCache
 from densdiff.sources.sample import Sample
 from densdiff.sources.scan import sample_of, scan
-from densdiff.sources.source import ArraySource, Source
+from densdiff.sources.source import Source
 
 # Chooses, from the sizes of both samples, the numbers of the rows that will be asked for.
 Prefetch = Callable[[int, int], tuple[IntArray, IntArray]]
@@ -32,20 +31,6 @@ Prefetch = Callable[[int, int], tuple[IntArray, IntArray]]
 def no_rows(n: int, m: int) -> tuple[IntArray, IntArray]:
     """A `Prefetch` of no rows."""
     return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp)
-
-
-def source_of(value: Any, where: str, keep_text: bool = False) -> Source:
-    """What a user handed over as a source of rows, a table in memory as one block.
-
-    With ``keep_text``, text of a CSV file that could be numbers stays text, for the caller to judge.
-    """
-    source: Source = opening.source_of(value, where, table_of, keep_text).converted()
-    return source
-
-
-def array_source(value: Any, where: str) -> ArraySource:
-    """A table in memory as a source; anything else is refused."""
-    return ArraySource(where, table_of(value, where))
 
 
 @dataclass(frozen=True)
@@ -119,16 +104,15 @@ def match_sources(
     sources: tuple[Source, Source],
     notes: list[str],
     prefetch: Prefetch,
-    chosen: Sequence[tuple[str, ...]] | None = None,
+    headers: Sequence[Table] | None = None,
 ) -> MatchedSources:
-    """Both sources matched by their first blocks, then read to the end; of each the ``chosen`` columns, if given.
+    """Both sources matched by their first blocks, then read to the end; ``headers`` have the columns to use of each.
 
     What a user should know is appended to ``notes``.
     """
+    notes += [note for source in sources for note in source.notes]
     heads = [table_of(source.head(), source.where) for source in sources]
-    tables = heads
-    if chosen is not None:
-        tables = [replace(head, names=names_of(head)).select(names) for head, names in zip(heads, chosen, strict=True)]
+    tables = heads if headers is None else headers
     names, *_ = match_columns(tables[0], tables[1], notes)
     changes = SchemaChanges()
     if len(names) < max(len(table.columns) for table in tables):  # two series are compared whatever their names
@@ -139,9 +123,15 @@ def match_sources(
         for source, head, table in zip(sources, heads, tables, strict=True)
     )
     # codes of levels are known after the scan only, so rows of categories are fetched later
-    all_numbers = all(column.kind == "numbers" for table in tables for column in table.columns)
+    all_numbers = all(column.kind == "numbers" for head in heads for column in _used_columns(head, names))
     (summary_x, cache_x), (summary_y, cache_y) = scan(sources, (x, y), prefetch if all_numbers else None)
     return MatchedSources(sources, (x, y), (summary_x, summary_y), (cache_x, cache_y), changes)
+
+
+def _used_columns(head: Table, names: tuple[str, ...]) -> list[Column]:
+    """The columns of a block by these names, or all of them if they have other names."""
+    named = replace(head, names=names_of(head))
+    return named.select(names).columns if set(names) <= set(named.names or ()) else head.columns
 
 
 def _common_columns(reader: Reading, table: Table, names: tuple[str, ...]) -> Reading:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.categories import Levels
 from densdiff.data.floats import ROWS, float_matrix, refuse_unusable
+from densdiff.data.inputs import array_source, input_of, open_pair
 from densdiff.data.kinds import Columns, resolve_columns
-from densdiff.data.match import Prefetch, array_source, match_sources, no_rows, source_of
-from densdiff.data.table import table_of
+from densdiff.data.match import Prefetch, match_sources, no_rows
+from densdiff.data.table import Table, table_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, name_of, shown, warn
 from densdiff.sources.array_sample import ArraySample
@@ -76,14 +77,12 @@ def check_pair(
     With ``categories``, columns of text, categories and booleans become codes of their levels; else they are refused.
     ``prefetch`` says which rows of samples that are read in blocks will be asked for.
     """
-    sources = source_of(X, name_of("X")), source_of(Y, name_of("Y"))
+    sources, headers = open_pair((input_of(X, name_of("X")), input_of(Y, name_of("Y"))))
     weighted = weights_x is not None or weights_y is not None
     if weighted and any(source.rows_at_once < (source.rows or 1) for source in sources):
-        text = (
-            "weights need both samples in memory; they do not work with blocks, Dask or files that are read in pieces"
-        )
+        text = "weights need both samples in memory; they do not work with blocks, Dask, or what is read in pieces"
         raise InputError(text)
-    return _make_pair(sources, weights_x, weights_y, categories, prefetch)
+    return _make_pair(sources, headers, (weights_x, weights_y), categories, prefetch)
 
 
 def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *, categories: bool = False) -> Pair:
@@ -96,14 +95,18 @@ def check_arrays(X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None, *
     ((2, 2), (3, 2), ('x0', 'x1'))
     """
     sources = array_source(X, name_of("X")), array_source(Y, name_of("Y"))
-    return _make_pair(sources, weights_x, weights_y, categories, no_rows)
+    return _make_pair(sources, None, (weights_x, weights_y), categories, no_rows)
 
 
 def _make_pair(
-    sources: tuple[Source, Source], weights_x: Any, weights_y: Any, categories: bool, prefetch: Prefetch
+    sources: tuple[Source, Source],
+    headers: Sequence[Table] | None,
+    weights: tuple[Any, Any],
+    categories: bool,
+    prefetch: Prefetch,
 ) -> Pair:
     notes: list[str] = []
-    matched = match_sources(sources, notes, prefetch)
+    matched = match_sources(sources, notes, prefetch, headers)
     columns = resolve_columns(matched.summaries, notes, ROWS) if categories else Columns.of_numbers(matched.names)
     for summary in matched.summaries:
         if summary.rows < 2:
@@ -115,8 +118,8 @@ def _make_pair(
     x, y = matched.samples(columns, prefetch)
     same = matched.summaries_equal and same_rows(x, y)
     where = sources[0].where, sources[1].where
-    x, w_x = _rows_of_positive_weight(x, weights_x, where[0], "weights_x")
-    y, w_y = _rows_of_positive_weight(y, weights_y, where[1], "weights_y")
+    x, w_x = _rows_of_positive_weight(x, weights[0], where[0], "weights_x")
+    y, w_y = _rows_of_positive_weight(y, weights[1], where[1], "weights_y")
     _warn_of_width(x, y, where, notes)
     copies = count_copies(x, y, notes, where, columns.coded, same)
     constants, ties = _column_notes(x, y, columns.names, copies, columns.coded)

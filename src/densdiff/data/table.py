@@ -18,6 +18,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
+from densdiff.io.arrow import decoded, pyarrow
 from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
@@ -72,12 +73,19 @@ class Table:
         return replace(self, columns=[self.columns[place[name]] for name in names], names=tuple(names))
 
 
+def header_of(names: Sequence[str], where: str) -> Table:
+    """A table without rows."""
+    return Table(where, (0, len(names)), [Column(np.empty(0)) for _ in names], tuple(names))
+
+
 def table_of(data: Any, where: str) -> Table:
     """The input as columns that still hold what came; no value is judged before columns are matched."""
     if isinstance(data, Table):
         return data if data.where == where else replace(data, where=where)
     if type(data) is np.ndarray and data.ndim == 2 and data.dtype == np.float64 and data.shape[1]:  # most of them
         return Table(where, data.shape, [Column(column) for column in data.T])
+    if _is_record_batch(data):
+        data = pyarrow().Table.from_batches([data])  # narwhals knows tables only
     raw: Any = ()
     try:
         frame = nw.from_native(data, allow_series=True, pass_through=True)
@@ -109,6 +117,10 @@ def table_of(data: Any, where: str) -> Table:
     if not table.columns:
         raise InputError(f"{where} has no columns (shape {table.shape}); at least 1 is needed")
     return table
+
+
+def _is_record_batch(data: Any) -> bool:
+    return type(data).__name__ == "RecordBatch" and type(data).__module__.startswith("pyarrow.")
 
 
 def _named_fields(row: Any) -> Mapping[Any, Any] | None:
@@ -164,8 +176,6 @@ def _as_array(data: Any, where: str) -> npt.NDArray[Any]:
     """Anything that is no frame as a 1-D or 2-D array; masked entries become NaN or None."""
     if hasattr(data, "toarray") and hasattr(data, "nnz"):
         raise InputError(f"{where} is a sparse matrix of shape {data.shape}; pass {where}.toarray()")
-    if hasattr(data, "column_names"):  # a RecordBatch would be read without its names
-        raise InputError(f"{where} is a {type(data).__name__}; pass pyarrow.Table.from_batches([{where}])")
     if not isinstance(data, (list, tuple, range)) and not hasattr(data, "__array__"):
         raise InputError(f"{where} must be an array, a list of rows or a data frame; got {describe_value(data)}")
     try:
@@ -205,8 +215,15 @@ def _series_column(series: Any) -> Column:
         kind = "categories"
     elif dtype in (nw.String, nw.Binary):
         kind = "text"
-    column = _array_column(series.to_numpy(), kind)
+    column = _array_column(_values(series), kind)
     return replace(column, kind="booleans") if dtype == nw.Boolean else column
+
+
+def _values(series: Any) -> npt.NDArray[Any]:
+    """The values of a frame's column; pyarrow itself gives missing values of a dictionary its last level."""
+    native = series.to_native()
+    is_arrow = hasattr(native, "unify_dictionaries")
+    return np.asarray((decoded(native) if is_arrow else series).to_numpy())
 
 
 def _array_column(values: npt.NDArray[Any], kind: str = "") -> Column:
@@ -261,7 +278,7 @@ def missing_values(column: Column) -> npt.NDArray[np.bool_]:
         return np.asarray(np.isnan(values))
     if values.dtype.kind in "mM":
         return np.asarray(np.isnat(values))
-    if column.kind == "nested values":
+    if column.kind == "nested values" or column.kind.endswith(" objects"):  # they may have no hash
         return np.array([is_missing(value) for value in values], dtype=bool)
     objects = values.tolist()
     is_absent = {value: is_missing(value) for value in dict.fromkeys(objects)}

@@ -9,17 +9,18 @@ from functools import partial
 from typing import Any
 
 from densdiff.data.categories import Levels
-from densdiff.data.choosing import choose_kinds, choose_names
+from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
 from densdiff.data.floats import refuse_unusable
+from densdiff.data.inputs import Input, input_of, open_pair
 from densdiff.data.judging import Judgement, judge_columns, kinds_text
 from densdiff.data.kinds import Columns, judged_columns
-from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows, source_of
+from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows
 from densdiff.data.missing import CHOICES, without_missing
 from densdiff.data.pair import Pair, repeated_rows_notes, unweighted_pair
 from densdiff.data.parameters import choice
 from densdiff.data.summary import ColumnSummary
-from densdiff.data.table import table_of
+from densdiff.data.table import Table, header_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
@@ -89,11 +90,12 @@ def match_tables(A: Any, B: Any, request: Request | None = None, prefetch: Prefe
     choice(request.missing, "missing", CHOICES)
     notes: list[str] = []
     where = request.where
-    sources = source_of(A, where[0], keep_text=True), source_of(B, where[1], keep_text=True)
+    inputs = input_of(A, where[0], keep_text=True), input_of(B, where[1], keep_text=True)
+    chosen, kinds = _resolve(inputs, request)
+    sources, headers = open_pair(inputs, chosen)
     for source in sources:
         _refuse_few(source.where, source.rows)
-    sources, chosen, kinds = _resolve(sources, request)
-    matched = match_sources(sources, notes, prefetch, chosen)
+    matched = match_sources(_converted(sources, kinds), notes, prefetch, headers)
     for summary in matched.summaries:
         _refuse_few(summary.where, summary.rows)
     judgement = judge_columns(matched, kinds, request.missing, notes)
@@ -124,16 +126,15 @@ def match_tables(A: Any, B: Any, request: Request | None = None, prefetch: Prefe
     )
 
 
-def _resolve(
-    sources: tuple[Source, Source], request: Request
-) -> tuple[tuple[Source, Source], Sequence[tuple[str, ...]] | None, dict[str, str]]:
-    """Both sources with columns of the kinds that were given, the columns to use of each, and these kinds by name."""
+def _resolve(inputs: tuple[Input, Input], request: Request) -> tuple[list[Table] | None, dict[str, str]]:
+    """Of each table the columns to use, None for all, and the kinds of columns that were given by name."""
     if request.columns is None and request.exclude is None and request.kinds is None:
-        return sources, None, {}
-    heads = [table_of(source.head(), source.where) for source in sources]
-    chosen = choose_names(heads, request.columns, request.exclude)
-    kinds = {} if request.kinds is None else choose_kinds(heads, request.kinds)
-    return _converted(sources, kinds), chosen, kinds
+        return None, {}
+    headers = [table.header() for table in inputs]
+    chosen = choose_names(headers, request.columns, request.exclude)
+    kinds = {} if request.kinds is None else choose_kinds(headers, request.kinds)
+    headers = [replace(header, names=names_of(header)) for header in headers]
+    return [header.select(names) for header, names in zip(headers, chosen, strict=True)], kinds
 
 
 def _converted(sources: tuple[Source, Source], kinds: dict[str, str]) -> tuple[Source, Source]:
@@ -151,7 +152,7 @@ def _usable(
     matched = matched.only(judgement.places)
     if judgement.numbers_as_codes:
         x, y = _converted(matched.sources, dict.fromkeys(judgement.numbers_as_codes, "category"))
-        matched = match_sources((x, y), [], prefetch, [matched.names, matched.names])
+        matched = match_sources((x, y), [], prefetch, [header_of(matched.names, source.where) for source in (x, y)])
     if any(column.missing for summary in matched.summaries for column in summary.columns):
         if missing == "level":
             notes += _missing_notes(matched)

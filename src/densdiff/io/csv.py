@@ -5,7 +5,7 @@ A block is decoded by pyarrow from whole rows in memory, so that what it refuses
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -43,9 +43,21 @@ class CsvFile(TextFile):
 
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables with one kind of each column in all of the file."""
+        return self._tables(self._known_kinds(), columns or self.chosen)
+
+    @property
+    def schema(self) -> Any:
+        """Names and kinds of the columns, by all rows."""
+        return pyarrow().schema(self._known_kinds())
+
+    def with_schema(self, schema: Any) -> "CsvFile":
+        """This file, read with other kinds of columns."""
+        return replace(self, kinds={field.name: field.type for field in schema})
+
+    def _known_kinds(self) -> dict[str, Any]:
         if not self.kinds:
             self.kinds.update(self._infer_kinds())
-        return self._tables(self.kinds, columns or self.chosen)
+        return self.kinds
 
     def _decode_inferring(self, part: Part) -> Any:
         """The rows of a part, whose columns get the kinds that hold them."""

@@ -6,13 +6,17 @@ A `File` gives its rows in blocks, as often as they are asked for, or whole wher
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any, Protocol
 
 from densdiff.errors import InputError
-from densdiff.io import csv, jsonl, memory, npy, parquet, text
+from densdiff.io import csv, folders, jsonl, memory, npy, parquet, sql, text
+from densdiff.io.addresses import is_database, refuse_address_as_path, scheme_of
+from densdiff.io.database import parse_database
 from densdiff.io.options import Options, is_path
+from densdiff.io.remote import Download
 from densdiff.io.wording import as_input_error, file_name
 from densdiff.io.write import atomic_write
 from densdiff.messages import shown
@@ -66,6 +70,7 @@ class File:
     name: str
     reader: Reader
     stamps: tuple[Any, ...]  # of the files when they were opened
+    download: Download | None = None  # what was fetched for it, which lives as long
 
     @property
     def rows(self) -> int | None:
@@ -138,14 +143,15 @@ def open_file(
 ) -> File:
     """Look at a file of rows, without reading more of it than its first lines or its footer.
 
-    CSV (also ``.csv.gz``), JSON Lines (``.jsonl``, ``.ndjson``, ``.json``) and Parquet (a file, or a folder whose data
-    files are all Parquet) give `pyarrow.Table`, ``.npy`` NumPy arrays. Standard input, ``"-"``, and a name with another
-    ending are JSON Lines if they begin with ``{`` and CSV otherwise.
+    CSV and JSON Lines (``.jsonl``, ``.ndjson``, ``.json``), also compressed (``.csv.gz``, ``.csv.zst``), Parquet, and
+    folders whose files are all of one of these formats give `pyarrow.Table`, ``.npy`` NumPy arrays. Standard input,
+    ``"-"``, and a name with another ending are JSON Lines if they begin with ``{`` and CSV otherwise.
 
     Parameters
     ----------
     path : str or path
-        The file or folder; ``"-"`` is standard input, which is read at once and kept.
+        The file or folder; or an address (``https://``, ``http://``, ``s3://``, ``gs://``), whose file is fetched;
+        ``"-"`` is standard input, which is read at once and kept.
     columns : sequence of str, optional
         The columns to read, in this order.
     sep, decimal : str, optional
@@ -170,18 +176,27 @@ def open_file(
     options = Options.checked(columns, sep, decimal, header, keep_text)
     if not is_path(path):
         raise InputError(f"a path is needed; got an object of type {type(path).__name__}", argument="path")
+    if is_database(path):
+        name = file_name(path)
+        raise InputError(f"{name} is in a database, whose rows are not in a file; pass it as a table", file=name)
+    refuse_address_as_path(path)
     name = file_name(path)
+    download = Download(os.fspath(path)) if scheme_of(path) else None
     with as_input_error(name, "cannot be read"):
         try:
-            reader = _reader(path, name, options)
+            reader = _reader(path if download is None else download.place, name, options)
         except FileNotFoundError as error:
             what = f"{name} does not exist in the folder {shown(str(Path(path).parent))}"
             raise InputError(what, file=name) from error
-    return File(name, reader, tuple(map(_stamp, reader.places)))
+        except BaseException:
+            if download is not None:
+                download.remove()
+            raise
+    return File(name, reader, tuple(map(_stamp, reader.places)), download)
 
 
 def read(path: str | PathLike[str], **options: Any) -> Any:
-    """All rows of a file that fits into memory, else a `File` that gives them in blocks.
+    """All rows of a file that fits into memory, else a `File` that gives them in blocks; of a database a `Query`.
 
     Options are those of `open_file`.
 
@@ -198,6 +213,8 @@ def read(path: str | PathLike[str], **options: Any) -> Any:
     'File'
     'ndarray'
     """
+    if is_database(path):
+        return _query(path, options)
     file = open_file(path, **options)
     return file.whole() if file.fits else file.check()
 
@@ -214,20 +231,35 @@ def table(path: str | PathLike[str], **options: Any) -> Any:
     ...     table(file).to_pydict()
     {'age': [1.5, 2.5], 'city': ['Bonn', 'Ulm']}
     """
-    return open_file(path, **options).whole()
+    return _query(path, options).whole() if is_database(path) else open_file(path, **options).whole()
+
+
+def _query(path: Any, options: dict[str, Any]) -> sql.Query:
+    """A table or query of a database with the columns asked for."""
+    chosen = Options.checked(options.get("columns"), None, None, True).columns  # the others are of CSV
+    return sql.open_query(parse_database(path)).select(chosen)
 
 
 def _reader(path: str | PathLike[str], name: str, options: Options) -> Reader:
     place = Path(path)
     ending = place.suffix.lower()
     if os.fspath(path) == "-":
-        text_file, head = text.standard_input(name)
-    elif place.is_dir() or ending in parquet.ENDINGS:
+        return _text_reader(*text.standard_input(name), name, options)
+    if place.is_dir() and (texts := folders.text_files(place, name)):
+        return folders.open_folder(name, texts, partial(_text_at, options))
+    if place.is_dir() or ending in parquet.ENDINGS:
         return parquet.open_parquet(place, name, options.columns)
-    elif ending == ".npy":
+    if ending == ".npy":
         return npy.open_npy(place, name, options.columns)
-    else:
-        text_file, head = text.open_text(place, name)
+    return _text_reader(*text.open_text(place, name), name, options)
+
+
+def _text_at(options: Options, place: Path) -> csv.CsvFile | jsonl.JsonLines:
+    name = file_name(place)
+    return _text_reader(*text.open_text(place, name), name, options)
+
+
+def _text_reader(text_file: text.Text, head: bytes, name: str, options: Options) -> csv.CsvFile | jsonl.JsonLines:
     if text.holds_json(head, name, text_file.ending):
         return jsonl.JsonLines(text_file, options.columns)
     return csv.open_csv(text_file, head, options)

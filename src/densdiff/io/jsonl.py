@@ -4,7 +4,7 @@ What is wrong with a line that the parser refuses is told in `jsonl_flaws`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,14 +23,15 @@ class JsonLines(TextFile):
     """A file of JSON Lines; its columns are known after a look through all lines."""
 
     chosen: list[str] | None
+    known_schema: Any = None  # of all lines, where it is known before they are looked through
 
     @property
     def names(self) -> list[str]:
-        return self.chosen or self._schema.names
+        return self.chosen or self.schema.names
 
     def check(self) -> None:
         """Look through all lines, and refuse the first that would be refused later."""
-        refuse_absent(self.chosen, self._schema.names, self.text.name)
+        refuse_absent(self.chosen, self.schema.names, self.text.name)
 
     def whole(self) -> Any:
         """All rows in one table."""
@@ -42,12 +43,18 @@ class JsonLines(TextFile):
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables with one kind of each column in all of the file."""
         self.check()
-        schema = pyarrow().schema([self._schema.field(label) for label in columns or self.names])
+        schema = pyarrow().schema([self.schema.field(label) for label in columns or self.names])
         return (_parse(part, schema).select(schema.names) for part in self._parts())
 
+    def with_schema(self, schema: Any) -> "JsonLines":
+        """This file, read with other kinds of columns."""
+        return replace(self, known_schema=schema)
+
     @cached_property
-    def _schema(self) -> Any:
+    def schema(self) -> Any:
         """The columns of all lines, which are looked through first for what would take the parser down."""
+        if self.known_schema is not None:
+            return self.known_schema
         schema, rows = pyarrow().schema([]), 0
         for part in self._parts():
             table = self._parse_inferring(part, rows, schema)

@@ -17,7 +17,7 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import pyarrow, validate
+from densdiff.io.arrow import decoded, pyarrow, validate
 from densdiff.io.wording import as_input_error, file_name, reason, refuse_absent, refuse_repeated
 from densdiff.messages import listed
 
@@ -205,13 +205,12 @@ def _decode_where_mixed(tables: list[Any]) -> list[Any]:
         j for j, kinds in enumerate(zip(*(table.schema.types for table in tables), strict=True)) if len({*kinds}) > 1
     ]
 
-    def decoded(table: Any) -> Any:
+    def plain(table: Any) -> Any:
         for j in mixed:
-            if pyarrow().types.is_dictionary(kind := table.schema.types[j]):
-                table = table.set_column(j, table.column_names[j], table.column(j).cast(kind.value_type))
+            table = table.set_column(j, table.column_names[j], decoded(table.column(j)))
         return table
 
-    return [decoded(table) for table in tables]
+    return [plain(table) for table in tables]
 
 
 def _text_width(file: Any, group: int, names: list[str]) -> float:

@@ -21,9 +21,11 @@ import numpy as np
 from densdiff.errors import InputError
 from densdiff.io import memory
 from densdiff.io.arrow import pyarrow
+from densdiff.io.database import SQLITE
 
 _HEAD = 1 << 20  # bytes that tell how a text is written
-_USUAL, _UTMOST = 10, 1032  # bytes of text that gzip makes 1 of
+_USUAL = 10  # bytes of text of which a packer makes 1
+_UTMOST = {".gz": 1032, ".zst": 1 << 16}  # the same, of text as dull as can be
 _BUFFER = 1 << 20
 _CHUNK = 1 << 26
 _CUT_CHARACTER = re.compile(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z")
@@ -33,6 +35,8 @@ _FOREIGN = {  # how a file begins that is no text
     b"PK\x03\x04": "is a zip archive or an Excel workbook; save it as CSV",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
     b"\x1f\x8b": "is compressed; rename it to end in .gz",
+    b"\x28\xb5\x2f\xfd": "is compressed; rename it to end in .zst",
+    SQLITE: "is a SQLite database; name a table in it by its address, sqlite:///PATH?table=NAME",
     b"ARROW1": "is an Arrow file; save it as Parquet",
 }
 _BOMS = {b"\xff\xfe\0\0": "UTF-32", b"\0\0\xfe\xff": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
@@ -143,7 +147,7 @@ class TextFile:
 def open_text(place: Path, name: str) -> tuple[Text, bytes]:
     """A file and its first lines, which are text."""
     pyarrow("csv")  # before a gigabyte is read in vain
-    ending = (Path(place.stem) if _is_compressed(place) else place).suffix.lower()
+    ending = ending_of(place)
     if not place.is_file() and place.exists():  # a pipe
         with _open(place) as stream:
             return _read_once(stream, name, ending)
@@ -221,26 +225,41 @@ def line_at(data: bytes, at: int) -> int:
     return data.count(b"\n", 0, at) + 1
 
 
+def ending_of(place: Path) -> str:
+    """What a name says about the format of a text, of the text within if it is compressed."""
+    return (Path(place.stem) if _is_compressed(place) else place).suffix.lower()
+
+
 def _is_compressed(place: Path) -> bool:
-    return place.suffix.lower() == ".gz"
+    return place.suffix.lower() in _UTMOST
 
 
 def _open(place: Path) -> Any:
+    if place.suffix.lower() == ".zst":
+        return pyarrow().CompressedInputStream(pyarrow().OSFile(str(place)), "zstd")
     return gzip.open(place) if _is_compressed(place) else place.open("rb")
 
 
 def _fits_unpacked(place: Path, limit: float) -> bool:
     """Whether a compressed text is short; it is unpacked for that where its size does not tell."""
-    stored = place.stat().st_size
-    if not stored * _USUAL <= limit < stored * _UTMOST:
-        return stored * _UTMOST <= limit
+    stored, utmost = place.stat().st_size, _UTMOST[place.suffix.lower()]
+    if not stored * _USUAL <= limit < stored * utmost:
+        return stored * utmost <= limit
+    unpacked = 0
     with _open(place) as stream:
-        while (part := stream.read(_BUFFER)) and stream.tell() <= limit:
-            pass
-    return not part
+        while unpacked <= limit and (part := stream.read(_BUFFER)):
+            unpacked += len(part)
+    return unpacked <= limit
+
+
+def is_web_page(head: bytes) -> bool:
+    """Whether a file begins as HTML does, as a login page that came in place of a table."""
+    return head.removeprefix(codecs.BOM_UTF8).lstrip()[:14].lower().startswith((b"<!doctype html", b"<html"))
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:
+    if is_web_page(data):
+        raise InputError(f"{name} is a web page, not a table; was it a login page that was saved?", file=name)
     for magic, what in _FOREIGN.items():
         if data.startswith(magic):
             raise InputError(f"{name} {what}", file=name)

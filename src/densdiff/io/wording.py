@@ -4,6 +4,7 @@ Flaws of one format are worded beside its reader.
 """
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,11 +12,14 @@ from os import PathLike
 from pathlib import Path
 
 from densdiff.errors import DensDiffError, InputError
+from densdiff.io.addresses import hide_logins, scheme_of, short_name
 from densdiff.messages import listed, near_name, one_line
 
 
 def file_name(path: str | PathLike[str]) -> str:
-    """A path as messages call it, without its folder."""
+    """A path or an address as messages call it, without its folder, login and query string."""
+    if isinstance(path, str) and scheme_of(path):
+        return short_name(path)
     return "standard input" if os.fspath(path) == "-" else one_line(Path(path).name or os.fspath(path) or ".")
 
 
@@ -27,15 +31,36 @@ def reason(error: BaseException) -> str:
     return one_line(str(error).strip().split("\n")[0], 200) or type(error).__name__
 
 
+def driver_reason(error: BaseException) -> str:
+    """Why a database refused, in its own words without those of the driver around them."""
+    text = re.sub(
+        r"\A(?:[A-Z_]+: )?(?:\[\w+\] )?(?:Failed to [^:]*: )?(?:Execution error[^:]*: )?(?:ERROR: +)?",
+        "",
+        str(error).strip(),
+    )
+    return one_line(re.split(r"\n|\. SQLSTATE", text)[0].strip(), 300) or type(error).__name__
+
+
+def server_reason(error: BaseException) -> str:
+    """Why a file could not be had from its server, in few words and without its address."""
+    if (status := getattr(error, "status", None)) is not None:  # of aiohttp
+        return f"the server answered {status} {one_line(getattr(error, 'message', ''))}".rstrip()
+    if cause := getattr(error, "os_error", None):
+        host, number = one_line(str(getattr(error, "host", "it"))), cause.errno or 0
+        why = os.strerror(number) if number > 0 else cause.strerror or str(cause)  # below 0 of the name's server
+        return f"cannot connect to {host}: {one_line(why)}"
+    return one_line(hide_logins(reason(error)), 200)
+
+
 @contextmanager
-def as_input_error(file: str, what: str) -> Iterator[None]:
-    """Turn whatever a reader of damaged bytes raises into one `InputError` that names the file."""
+def as_input_error(name: str, what: str, is_file: bool = True) -> Iterator[None]:
+    """Turn whatever a reader raises, be it of damaged bytes or of a lazy table, into one `InputError` with its name."""
     try:
         yield
     except DensDiffError:
         raise
     except Exception as error:
-        raise InputError(f"{file} {what}: {reason(error)}", file=file) from error
+        raise InputError(f"{name} {what}: {reason(error)}", file=name if is_file else None) from error
 
 
 def refuse_absent(columns: Sequence[str] | None, names: Sequence[str], file: str) -> None:

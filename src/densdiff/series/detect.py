@@ -172,7 +172,9 @@ def detect_changes(
     seed = parameters.seed(random_state if own is None else own)
     settings = _Settings(time, window, lag, tuning, n_changes, alpha, estimator, seed)
     name = messages.name_of("series")
-    return _detect(source_of(series, name, table_of), settings)
+    source = source_of(series, name, table_of)
+    result = _detect(source, settings)
+    return replace(result, warnings=(*result.warnings, *source.notes))
 
 
 @dataclass(frozen=True)

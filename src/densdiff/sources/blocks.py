@@ -1,4 +1,4 @@
-"""Blocks of rows from files, and from anything that can be iterated again and again.
+"""Blocks of rows from files, lazy tables, and anything that can be iterated again and again.
 
 A pass over a source runs a task on every block and merges the answers in the order of the blocks, so that the answer
 depends neither on the number of threads nor on the order in which blocks are done.
@@ -9,13 +9,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from densdiff.errors import InputError, plain
-from densdiff.io.files import File
 from densdiff.sources.source import (
     ALL_DROPPED,
     EMPTY,
@@ -33,17 +32,54 @@ from densdiff.threads import cores
 _PATIENCE = 1.0  # seconds before a pass says how far it is
 
 
-@dataclass
-class BlockSource:
-    """Blocks of a file, or of any object whose iteration can begin anew; ``change`` makes others of them."""
+class Blocks(Protocol):
+    """Blocks of the same rows in the same order, each time they are asked for."""
+
+    def blocks(self, columns: list[str] | None) -> Iterator[Any]:
+        """Blocks with these columns, or all; where columns cannot be read alone, always all."""
+
+
+@dataclass(frozen=True)
+class IteratedBlocks:
+    """Blocks of any object whose iteration can begin anew; one that shuffles its rows or draws others is refused."""
 
     where: str
-    blocks: File | Iterable[Any]
+    values: Iterable[Any]
+    as_table: Callable[[Any], Any] = as_it_is
+    fingerprints: list[int] = field(default_factory=list)  # of the ends of the blocks of the first pass
+
+    def blocks(self, columns: list[str] | None) -> Iterator[Any]:
+        """All blocks that have rows, with all columns."""
+        place = 0
+        for block in self.values if isinstance(self.values, list | tuple) else map(_own_copy, self.values):
+            if length(block, self.as_table):
+                self._recognize(block, place)
+                place += 1
+                yield block
+
+    def _recognize(self, block: Any, place: int) -> None:
+        """Refuse a block whose ends are not those of the block that was at this place the first time."""
+        ends = [self.as_table(rows_at(block, at)) for at in (slice(1), slice(length(block, self.as_table) - 1, None))]
+        fingerprint = hash(repr([column.values.tolist() for end in ends for column in end.columns]))
+        if place >= len(self.fingerprints):
+            self.fingerprints.append(fingerprint)
+        if self.fingerprints[place] != fingerprint:
+            raise InputError(
+                f"{self.where} returned different rows the second time; it must return the same rows each time"
+            )
+
+
+@dataclass
+class BlockSource:
+    """Blocks that can be had again and again; ``change`` makes others of them."""
+
+    where: str
+    blocks: Blocks
     rows: int | None = None
     as_table: Callable[[Any], Any] = as_it_is
+    notes: tuple[str, ...] = ()
     change: Change | None = None
     changed_columns: list[str] | None = None  # the ones that ``change`` needs, None for all
-    fingerprints: list[int] = field(default_factory=list)  # of the ends of the blocks of the first pass
     rows_at_once = 0
 
     def head(self) -> Any:
@@ -51,9 +87,6 @@ class BlockSource:
         first = next((block for block in self._iterate(None) if self._length(block)), None)
         if first is None:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
-        own_fingerprints: list[int] = []
-        self._recognize(first, own_fingerprints)
-        self.fingerprints = self.fingerprints or own_fingerprints
         return first
 
     def run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
@@ -72,12 +105,11 @@ class BlockSource:
 
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one."""
-        start, own_fingerprints = 0, list[int]()
+        start = 0
         with Progress(plain(self.where), self.rows) as progress:
             for block in self._iterate(columns):
                 if not (rows := self._length(block)):
                     continue
-                self._recognize(block, own_fingerprints)
                 yield start, block
                 start += rows
                 progress.at(start)
@@ -86,18 +118,7 @@ class BlockSource:
             raise InputError(f"{self.where} returned {counts}; it must return the same rows each time")
         if not start:
             raise InputError(f"{self.where} {ALL_DROPPED if self.change else EMPTY}")
-        self.rows, self.fingerprints = start, own_fingerprints
-
-    def _recognize(self, block: Any, own_fingerprints: list[int]) -> None:
-        """Refuse an iterable that shuffles its rows or draws others: the ends of each block tell."""
-        if isinstance(self.blocks, File) or self.change is not None:
-            return
-        ends = [self.as_table(rows_at(block, at)) for at in (slice(1), slice(self._length(block) - 1, None))]
-        own_fingerprints.append(hash(repr([column.values.tolist() for end in ends for column in end.columns])))
-        if self.fingerprints[len(own_fingerprints) - 1 : len(own_fingerprints)] not in ([], own_fingerprints[-1:]):
-            raise InputError(
-                f"{self.where} returned different rows the second time; it must return the same rows each time"
-            )
+        self.rows = start
 
     def converted(self) -> "BlockSource":
         """This source: blocks are converted when they are read."""
@@ -106,24 +127,19 @@ class BlockSource:
     def changed(self, change: Change, columns: list[str] | None = None) -> "BlockSource":
         """A source of blocks that ``change`` makes of each block and the number of its first row; it may drop rows."""
         needed = needed_columns(self.changed_columns, columns)
-        return BlockSource(self.where, self.blocks, None, self.as_table, chained(self.change, change), needed)
+        return replace(self, rows=None, change=chained(self.change, change), changed_columns=needed)
 
     def _length(self, block: Any) -> int:
         return length(block, self.as_table)
 
     def _changed_blocks(self, change: Change) -> Iterator[Any]:
         start = 0
-        for block in self._raw_blocks(self.changed_columns):
+        for block in self.blocks.blocks(self.changed_columns):
             yield change(block, start)
             start += self._length(block)
 
     def _iterate(self, columns: list[str] | None) -> Iterator[Any]:
-        return self._raw_blocks(columns) if self.change is None else self._changed_blocks(self.change)
-
-    def _raw_blocks(self, columns: list[str] | None) -> Iterator[Any]:
-        if isinstance(self.blocks, File):
-            return self.blocks.blocks(columns)
-        return iter(self.blocks) if isinstance(self.blocks, list | tuple) else map(_own_copy, self.blocks)
+        return self.blocks.blocks(columns) if self.change is None else self._changed_blocks(self.change)
 
 
 def _merge_into(answer: Any, more: Any, merge: Callable[[Any, Any], Any], empty: bool) -> Any:

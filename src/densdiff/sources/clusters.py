@@ -94,6 +94,7 @@ class DaskSource:
     change: Change | None = None
     changed_columns: list[str] | None = None  # the ones that ``change`` needs, None for all
     rows_at_once = 0
+    notes = ()
 
     @classmethod
     def of(cls, where: str, data: Any, as_table: Callable[[Any], Any]) -> "DaskSource":

@@ -9,15 +9,17 @@ from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import files
-from densdiff.sources.blocks import BlockSource
+from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.clusters import DaskSource, is_dask
+from densdiff.sources.lazy import stream_of
 from densdiff.sources.source import ArraySource, Source
+from densdiff.sources.spool import open_stream
 
 _FRAMES = ("__array__", "__dataframe__", "__arrow_c_stream__", "__narwhals_dataframe__", "column_names", "toarray")
 
 
 def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: bool = False) -> Source:
-    """Paths and iterables of blocks as blocks, Dask collections, and anything else as one table; a source as it is.
+    """Paths, lazy tables and iterables of blocks as blocks, Dask collections, the rest as one table; a source as it is.
 
     ``as_table`` makes columns of a table or block, which messages call by ``where``. What can be read only once is
     refused. ``keep_text`` is that of `open_file`.
@@ -37,8 +39,10 @@ def source_of(value: Any, where: str, as_table: Callable[..., Any], keep_text: b
         return BlockSource(where, value, value.rows, convert)
     if is_dask(value):
         return DaskSource.of(where, value, convert)
+    if (stream := stream_of(value, where)) is not None:
+        return open_stream(stream, where, convert)
     if _holds_blocks(value, where):
-        return BlockSource(where, value, None, convert)
+        return BlockSource(where, IteratedBlocks(where, value, convert), None, convert)
     return ArraySource(where, value, convert)
 
 

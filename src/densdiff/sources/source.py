@@ -36,6 +36,10 @@ class Source(Protocol):
     def rows_at_once(self) -> int:
         """How many rows can be had in one piece: all of an array, none of what is read block by block."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how the rows are had."""
+
     def head(self) -> Any:
         """The first block that has rows, or a part of it."""
 
@@ -77,6 +81,7 @@ class ArraySource:
     where: str
     block: Any
     as_table: Callable[[Any], Any] = as_it_is
+    notes = ()
 
     @property
     def rows(self) -> int:

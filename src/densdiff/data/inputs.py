@@ -1,0 +1,101 @@
+"""What a user hands over, as sources of rows; of lazy tables only the columns that are needed are read.
+
+How two sources are matched is in `match`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from densdiff.data.table import Table, header_of, table_of
+from densdiff.io.streams import TableStream
+from densdiff.sources import opening
+from densdiff.sources.lazy import stream_of
+from densdiff.sources.source import ArraySource, Source
+from densdiff.sources.spool import open_stream
+
+
+def source_of(value: Any, where: str, keep_text: bool = False) -> Source:
+    """What a user handed over as a source of rows, a table in memory as one block.
+
+    With ``keep_text``, text of a CSV file that could be numbers stays text, for the caller to judge.
+    """
+    source: Source = opening.source_of(value, where, table_of, keep_text).converted()
+    return source
+
+
+def array_source(value: Any, where: str) -> ArraySource:
+    """A table in memory as a source; anything else is refused."""
+    return ArraySource(where, table_of(value, where))
+
+
+class Input(Protocol):
+    """What a user handed over, before it is a source."""
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is a lazy table, of which the columns to read can still be chosen."""
+
+    def header(self) -> Table:
+        """Its columns, without rows if none are read yet."""
+
+    def source(self, columns: list[str]) -> Source:
+        """The source; of a lazy table, of these columns."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A source, some of whose rows may have been read."""
+
+    opened: Source
+    is_unread = False
+
+    def header(self) -> Table:
+        """The first rows."""
+        return table_of(self.opened.head(), self.opened.where)
+
+    def source(self, columns: list[str]) -> Source:
+        """The source; which columns are read is said with each pass."""
+        return self.opened
+
+
+@dataclass(frozen=True)
+class _Unread:
+    """A lazy table of which nothing is read yet."""
+
+    where: str
+    stream: TableStream
+    is_unread = True
+
+    def header(self) -> Table:
+        """The columns without rows."""
+        return header_of(self.stream.names, self.where)
+
+    def source(self, columns: list[str]) -> Source:
+        """A source of these columns."""
+        source: Source = open_stream(self.stream, self.where, partial(table_of, where=self.where), columns).converted()
+        return source
+
+
+def input_of(value: Any, where: str, keep_text: bool = False) -> Input:
+    """What a user handed over, with the rows of a lazy table still to be read; for ``keep_text`` see `source_of`."""
+    stream = stream_of(value, where)
+    return _Read(source_of(value, where, keep_text)) if stream is None else _Unread(where, stream)
+
+
+def open_pair(
+    inputs: tuple[Input, Input], headers: Sequence[Table] | None = None
+) -> tuple[tuple[Source, Source], Sequence[Table] | None]:
+    """Two inputs as sources, and the columns to use of each as headers; without them, all columns.
+
+    The names of a lazy table are known before its rows are read, so that only the columns are read that both have.
+    """
+    x, y = inputs
+    if headers is None:
+        if not x.is_unread and not y.is_unread:
+            return (x.source([]), y.source([])), None  # on a cluster, a header is work
+        headers = x.header(), y.header()
+    common = set(headers[0].names or ()) & set(headers[1].names or ())
+    needed = [[name for name in header.names or () if name in common or not common] for header in headers]
+    return (x.source(needed[0]), y.source(needed[1])), headers
