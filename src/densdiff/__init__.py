@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from densdiff.comparing.compare import compare
     from densdiff.comparing.group_results import GroupDifference, GroupsResult
     from densdiff.comparing.groups import compare_by
+    from densdiff.comparing.profile import Profile, profile
     from densdiff.comparing.results import (
         ColumnDifference,
         Comparison,
@@ -68,6 +69,7 @@ __all__ = [
     "NumericalError",
     "PairDifference",
     "PriorShiftClassifier",
+    "Profile",
     "RegionDifference",
     "TotalVariationResult",
     "TwoSampleResult",
@@ -80,6 +82,7 @@ __all__ = [
     "l2_distance",
     "metrics",
     "plots",
+    "profile",
     "sql",
     "total_variation",
     "two_sample_test",
@@ -107,6 +110,8 @@ _HOME = {
     "PairDifference": "comparing.results",
     "RegionDifference": "comparing.results",
     "compare": "comparing.compare",
+    "Profile": "comparing.profile",
+    "profile": "comparing.profile",
     "GroupDifference": "comparing.group_results",
     "GroupsResult": "comparing.group_results",
     "compare_by": "comparing.groups",

@@ -35,8 +35,12 @@ def number_cells(x, y):
     return column_tests.number_cells(NumberColumn(one(x, y), 0))
 
 
-def column_tester(sizes, permutations=999, n_tests=1, shares_rows=True):
-    return ColumnTester(sizes, shares_rows, n_tests, permutations=permutations, alpha=0.05, seed=0)
+def column_tester(sizes, permutations=999, n_tests=1, draws_counts=False):
+    """With units, or as if one table were so much the larger that counts are drawn."""
+    found = ColumnTester(sizes, not draws_counts, n_tests, permutations=permutations, alpha=0.05, seed=0)
+    if draws_counts:
+        found.units = None
+    return found
 
 
 def cell_of_rows(cells):
@@ -44,9 +48,9 @@ def cell_of_rows(cells):
     return np.concatenate([cells.find(sample[:][:, 0]) for sample in cells.samples])
 
 
-def pvalues(cells, sizes, permutations, shares_rows=True):
+def pvalues(cells, sizes, permutations, draws_counts=False):
     """p-values of columns and adjusted ones."""
-    asked = column_tester(sizes, permutations, len(cells), shares_rows)
+    asked = column_tester(sizes, permutations, len(cells), draws_counts)
     tests = [asked.test(each, place) for place, each in enumerate(cells)]
     return np.array([test.pvalue for test in tests]), asked.adjusted(tests)
 
@@ -154,7 +158,7 @@ def test_the_counts_of_the_data_are_those_of_its_own_labels():
         np.testing.assert_array_equal(counts[0], cells.counts[0])
 
 
-@pytest.mark.parametrize("rows_alone", [4000, 10], ids=["rows", "units"])
+@pytest.mark.parametrize("rows_alone", [2500, 10], ids=["rows", "units"])
 @pytest.mark.parametrize("column", ["number", "level"])
 def test_rows_in_blocks_are_relabelled_as_rows_in_memory(monkeypatch, column, rows_alone):
     monkeypatch.setattr(column_tests, "_ROWS", rows_alone)
@@ -254,14 +258,16 @@ def test_holm_of_nothing_is_nothing():
     ],
 )
 def test_the_adjustment_follows_the_sizes(n, m, shares_rows, how):
-    assert column_tester((n, m), shares_rows=shares_rows).adjustment == how
+    found = ColumnTester((n, m), shares_rows, 1, permutations=999, alpha=0.05, seed=0)
+    assert found.adjustment == how
+    assert found.units is not None
 
 
-@pytest.mark.parametrize(("n", "m"), [(14, 9), (3000, 1000), (3001, 1000), (60_000, 700), (100_000, 100_000)])
+@pytest.mark.parametrize(("n", "m"), [(14, 9), (1500, 1000), (1501, 1000), (60_000, 700), (100_000, 100_000)])
 def test_units_hold_every_row_and_are_as_many_as_are_worth_while(n, m):
     found = column_tests.column_units(n, m, 0)
     assert found.sizes == (n, m)
-    assert (found.x.rows_each == 1) == (n + m <= 4000)
+    assert (found.x.rows_each == 1) == (n + m <= 2500)
     assert min(found.x.n_units, found.y.n_units) >= min(100, m)
     assert found.x.n_units + found.y.n_units <= 10_100
 
@@ -311,17 +317,17 @@ def test_counts_drawn_for_one_column_have_its_permutation_pvalue():
     x, y = np.array(["a"] * 9 + ["b"] * 5), np.array(["a"] * 3 + ["b"] * 6)
     differences = [abs(sum(part) / n - (12 - sum(part)) / m) for part in itertools.combinations([1] * 12 + [0] * 11, n)]
     exact = np.mean(np.array(differences) >= abs(9 / n - 3 / m) - 1e-12)
-    for shares_rows in (False, True):
-        p, adjusted = pvalues([level_cells(x, y)], (n, m), count, shares_rows)
+    for draws_counts in (True, False):
+        p, adjusted = pvalues([level_cells(x, y)], (n, m), count, draws_counts)
         assert adjusted[0] == p[0]
         assert p[0] == pytest.approx(exact, abs=4 * np.sqrt(exact * (1 - exact) / count))
 
 
-@pytest.mark.parametrize("shares_rows", [False, True])
-def test_many_columns_can_still_reach_alpha_by_holm(shares_rows):
+@pytest.mark.parametrize("draws_counts", [True, False])
+def test_many_columns_can_still_reach_alpha_by_holm(draws_counts):
     cells = [level_cells(*letters(seed, 60, 40, q=(0.5, 0.3, 0.2))) for seed in range(30)]
     cells[7] = level_cells(*letters(7, 60, 40, q=(0.05, 0.05, 0.9)))
-    p, adjusted = pvalues(cells, (60, 40), 19, shares_rows)
+    p, adjusted = pvalues(cells, (60, 40), 19, draws_counts)
     assert adjusted[7] <= 0.05 < np.delete(adjusted, 7).min()
     assert p[7] == 1 / (1 + 4 * 30 / 0.05)
 
@@ -329,19 +335,19 @@ def test_many_columns_can_still_reach_alpha_by_holm(shares_rows):
 def test_a_closer_look_is_taken_only_where_it_may_matter():
     same = level_cells(np.array(list("ab") * 30), np.array(list("ab") * 20))
     other = level_cells(np.array(list("aaab") * 15), np.array(list("bbba") * 10))
-    for shares_rows in (False, True):
-        asked = column_tester((60, 40), 19, shares_rows=shares_rows)
+    for draws_counts in (True, False):
+        asked = column_tester((60, 40), 19, draws_counts=draws_counts)
         assert [len(asked.test(cells, 0).values) for cells in (same, other)] == [20, 81]
         assert [asked.test(cells, 0).pvalue for cells in (same, other)] == [1.0, 1 / 81]
 
 
-@pytest.mark.parametrize("shares_rows", [False, True])
-def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch, shares_rows):
+@pytest.mark.parametrize("draws_counts", [True, False])
+def test_large_draws_are_made_in_parts_that_change_nothing(monkeypatch, draws_counts):
     cells = level_cells(*letters(5, 60, 40))
-    whole = pvalues([cells], (60, 40), 999, shares_rows)
+    whole = pvalues([cells], (60, 40), 999, draws_counts)
     monkeypatch.setattr(resample, "_COUNTS", 300)
     monkeypatch.setattr(column_tests, "_LABELS", 300)
-    parts = pvalues([cells], (60, 40), 999, shares_rows)
+    parts = pvalues([cells], (60, 40), 999, draws_counts)
     np.testing.assert_array_equal(whole, parts)
 
 

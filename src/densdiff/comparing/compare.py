@@ -1,7 +1,7 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,8 +13,16 @@ from densdiff.comparing.columns import CONFIDENCE, ColumnSettings, compare_colum
 from densdiff.comparing.decision import family_share, find_reasons, missing_rates, with_missing_rate, with_missing_rates
 from densdiff.comparing.effects import MinEffect, check_effects, refuse_unmatched
 from densdiff.comparing.pairs import find_pairs
+from densdiff.comparing.profile import PROFILE_ENDING, Profile
+from densdiff.comparing.profile_comparison import LEFT_OUT, ProfilePair, pair_profiles, profile_distance, profile_test
 from densdiff.comparing.regions import find_regions
-from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
+from densdiff.comparing.results import (
+    ColumnDifference,
+    Comparison,
+    MissingDifference,
+    PairDifference,
+    RegionDifference,
+)
 from densdiff.comparing.wording import effect_word
 from densdiff.core import selection
 from densdiff.core.separation import newcombe_interval
@@ -77,7 +85,7 @@ def compare(
 
     Parameters
     ----------
-    A, B : data frame, array, mapping of columns, path, Dask collection or iterable of blocks
+    A, B : data frame, array, mapping of columns, path, Profile, Dask collection or iterable of blocks
         Columns are matched by name. A path is a CSV, Parquet, JSON Lines or .npy file, read in blocks if it is large.
     names : tuple of str, optional
         What to call the tables, such as ("January", "July"); files are called by their names, others A and B.
@@ -111,7 +119,16 @@ def compare(
     """
     settings = check_settings(alpha, min_effect, n_permutations, random_state)
     request = Request(display_names(A, B, names), columns, exclude, kinds, missing)
+    A, B = (_load_if_saved(table) for table in (A, B))
+    if isinstance(A, Profile) or isinstance(B, Profile):
+        return _compare_profiles(pair_profiles(A, B, request.where, request), settings)
     return compare_as_asked(A, B, request, settings)
+
+
+def _load_if_saved(table: Any) -> Any:
+    """The profile that a path names, by its ending; any other table as it is."""
+    is_saved = is_path(table) and str(table).lower().endswith(PROFILE_ENDING)
+    return Profile.load(table) if is_saved else table
 
 
 def check_settings(alpha: Any, min_effect: Any, n_permutations: Any, random_state: Any) -> Settings:
@@ -185,16 +202,44 @@ def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, se
     return x, y
 
 
+def _compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
+    """Two profiles: each column by itself, and all together by the sums over blocks of rows."""
+    seed = settings.seed
+    with messages.collect_warnings() as texts:
+        tables = profiles.tables(seed)
+        refuse_unmatched(settings.min_effect, [*profiles.a.names, *(name for name, _ in profiles.a.left_out)])
+        every_column, constants = tables, _constants(tables)
+        tables = _without(tables, constants)
+        distance, test = profile_distance(profiles, seed), profile_test(profiles, settings.permutations, seed)
+        notes = [LEFT_OUT, *distance.warnings]
+        tested = _test_columns(every_column, settings, profiles.names[1], notes, shares_rows=False)
+        variation = pair_variation(tables.pair(), test.pvalue, level=CONFIDENCE, seed=seed, shares_rows=False)
+    unsaid = [text for text in dict.fromkeys(texts) if not any(note in text for note in notes)]
+    tables = replace(
+        tables,
+        schema_changes=profiles.schema_changes,
+        left_out=tuple(dict.fromkeys([*profiles.a.left_out, *profiles.b.left_out])),
+        notes=(*profiles.a.notes, *profiles.b.notes, *tables.notes, *unsaid),
+        sizes=(profiles.a.n, profiles.b.n),
+    )
+    found = _Found(distance, test, *tested, variation)
+    return _put_together(tables, settings, found, constants, notes)
+
+
+def _without(tables: MatchedTables, names: list[str]) -> MatchedTables:
+    """Both tables without some columns."""
+    return tables.only([j for j, name in enumerate(tables.names) if name not in names]) if names else tables
+
+
 def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     """All columns together, then each by itself, pairs of them, regions and missing values."""
-    seed, names = settings.seed, (named(tables.where[0]), named(tables.where[1]))
+    seed = settings.seed
     refuse_unmatched(settings.min_effect, [*tables.names, *(name for name, _ in tables.left_out)])
-    every_column = tables
-    constants = _constants(tables)
-    tables = tables.only([j for j, name in enumerate(tables.names) if name not in constants]) if constants else tables
+    every_column, constants = tables, _constants(tables)
+    tables = _without(tables, constants)
     joint = _compare_together(tables, settings)
-    distance, test, notes = joint.distance, joint.test, joint.notes
-    columns, missing, adjustment = _test_columns(_distinct_rows(every_column, joint.copies), settings, names[1], notes)
+    test, notes, name = joint.test, joint.notes, named(tables.where[1])
+    columns, missing, adjustment = _test_columns(_distinct_rows(every_column, joint.copies), settings, name, notes)
     chosen = _paired_columns(tables, columns, notes)
     rows = _rows_in_memory(tables, _distinct_rows(tables, joint.copies), joint.rows, seed)
     variation, (pairs, more_pairs), (regions, more_regions) = run_together(
@@ -205,9 +250,36 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
         ],
         cores(),
     )
-    columns = _with_variations(columns, variation, missing, tables.sizes)
+    found = _Found(
+        joint.distance, test, columns, missing, adjustment, variation, pairs, more_pairs, regions, more_regions
+    )
+    return _put_together(tables, settings, found, constants, notes)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """The parts of an answer."""
+
+    distance: DistanceResult
+    test: TwoSampleResult
+    columns: list[ColumnDifference]
+    missing: list[MissingDifference]
+    adjustment: str
+    variation: PairVariation
+    pairs: list[PairDifference] = field(default_factory=list)
+    more_pairs: int = 0
+    regions: list[RegionDifference] = field(default_factory=list)
+    more_regions: int = 0
+
+
+def _put_together(
+    tables: MatchedTables, settings: Settings, found: _Found, constants: list[str], notes: Sequence[str]
+) -> Comparison:
+    """The answer, with what each column separates and the reasons why the tables differ."""
+    distance, test, missing = found.distance, found.test, found.missing
+    columns = _with_variations(found.columns, found.variation, missing, tables.sizes)
     changed = [own for column in columns if column.differs for own in (column.name, mark_name(column.name))]
-    total = with_missing_rates(variation.with_columns(changed), missing, columns, tables.sizes)
+    total = with_missing_rates(found.variation.with_columns(changed), missing, columns, tables.sizes)
     result = Comparison(
         differ=False,
         reasons=[],
@@ -217,15 +289,15 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
         test=test,
         columns=columns,
         constants=constants,
-        adjustment=adjustment,
-        pairs=pairs,
-        more_pairs=more_pairs,
-        regions=regions,
-        more_regions=more_regions,
+        adjustment=found.adjustment,
+        pairs=found.pairs,
+        more_pairs=found.more_pairs,
+        regions=found.regions,
+        more_regions=found.more_regions,
         missing=missing,
         left_out=[(name, named(reason)) for name, reason in tables.left_out],
         schema_changes=tables.schema_changes,
-        names=names,
+        names=(named(tables.where[0]), named(tables.where[1])),
         alpha=settings.alpha,
         min_effect=settings.min_effect,
         sigma=distance.sigma,
@@ -234,7 +306,7 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
         n_centers=distance.n_centers,
         n_x=tables.sizes[0],
         n_y=tables.sizes[1],
-        seed=seed,
+        seed=settings.seed,
         tuning=f"{distance.tuning}; test {test.tuning}",
         warnings=tuple(dict.fromkeys(map(named, [*tables.notes, *notes]))),
     )
@@ -295,7 +367,7 @@ def _constants(tables: MatchedTables) -> list[str]:
 
 
 def _test_columns(
-    tables: MatchedTables, settings: Settings, name: str, notes: list[str]
+    tables: MatchedTables, settings: Settings, name: str, notes: list[str], *, shares_rows: bool = True
 ) -> tuple[list[ColumnDifference], list[MissingDifference], str]:
     """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
     d = len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)
@@ -304,7 +376,8 @@ def _test_columns(
     if 1.0 / (permutations + 1) > settings.half:
         text = f"{permutations} permutations cannot reach a p-value of {settings.half:g}, half of alpha"
         messages.warn(f"{text}; use more permutations", notes)
-    asked = ColumnSettings(settings.half, share, int(np.ceil((permutations + 1) / share)) - 1, settings.seed, name)
+    enough = int(np.ceil((permutations + 1) / share)) - 1
+    asked = ColumnSettings(settings.half, share, enough, settings.seed, name, shares_rows)
     columns, adjustment = compare_columns(tables, asked)
     return columns, missing_rates(tables.missing, tables.sizes, d, settings.alpha), adjustment
 

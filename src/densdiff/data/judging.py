@@ -76,7 +76,7 @@ def judge_columns(matched: MatchedSources, forced: Mapping[str, str], missing: s
             judgement.flaws.append((name, *flaw))
         elif name in forced:
             _judge_forced(judgement, j, name, (a, b))
-        elif are_categories([a, b]) or DATES in (kinds := {_kind(a), _kind(b)}) or len(kinds) > 1:
+        elif are_categories([a, b]) or DATES in (kinds := {column_kind(a), column_kind(b)}) or len(kinds) > 1:
             _judge_words(judgement, j, name, (a, b))
         elif _are_row_numbers(a, matched.sizes[0]) and _are_row_numbers(b, matched.sizes[1]):
             row_numbers.append(j)
@@ -113,7 +113,7 @@ def _columns(matched: MatchedSources) -> list[tuple[str, ColumnSummary, ColumnSu
     return list(zip(matched.names, x.columns, y.columns, strict=True))
 
 
-def _kind(column: ColumnSummary) -> str:
+def column_kind(column: ColumnSummary) -> str:
     """The kind of a column in one table, in the words of a person."""
     if column.kind == _DATES or _hold_dates(column):
         return DATES
@@ -160,7 +160,7 @@ def _judge_forced(judgement: Judgement, j: int, name: str, columns: Sequence[Col
 
 def _judge_words(judgement: Judgement, j: int, name: str, columns: Sequence[ColumnSummary]) -> None:
     """A column of text or dates in a table."""
-    kinds = [_kind(column) for column in columns]
+    kinds = [column_kind(column) for column in columns]
     if kinds == [DATES, DATES]:
         judgement.leave_out(name, DATES)
     elif are_categories(columns):

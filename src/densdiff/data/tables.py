@@ -13,13 +13,14 @@ from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
 from densdiff.data.floats import refuse_unusable
 from densdiff.data.inputs import Input, input_of, open_pair
-from densdiff.data.judging import Judgement, judge_columns, kinds_text
-from densdiff.data.kinds import Columns, judged_columns
+from densdiff.data.judging import DATES, Judgement, column_kind, judge_columns, kinds_text
+from densdiff.data.kinds import Columns, are_categories, judged_columns
 from densdiff.data.match import MatchedSources, Prefetch, SchemaChanges, match_sources, no_rows
 from densdiff.data.missing import CHOICES, without_missing
 from densdiff.data.pair import Pair, repeated_rows_notes, unweighted_pair
 from densdiff.data.parameters import choice
-from densdiff.data.summary import ColumnSummary
+from densdiff.data.reading import Reading
+from densdiff.data.summary import ColumnSummary, Summary
 from densdiff.data.table import Table, header_of
 from densdiff.errors import InputError
 from densdiff.messages import capped, shown
@@ -124,6 +125,59 @@ def match_tables(A: Any, B: Any, request: Request | None = None, prefetch: Prefe
         sizes=sizes,
         notes=tuple(notes),
     )
+
+
+@dataclass(frozen=True)
+class OneTable:
+    """One table whose columns were judged: numbers and categories, which may have missing values."""
+
+    source: Source
+    reading: Reading
+    summary: Summary
+    other_kind: tuple[tuple[str, str, str], ...]  # name, the kind that it was to have, and the one it has
+    empty: tuple[str, ...]  # columns without any value
+    left_out: tuple[tuple[str, str], ...]  # name and why
+    notes: tuple[str, ...]
+
+
+def read_table(value: Any, request: Request, forced: Mapping[str, str] | None = None) -> OneTable:
+    """A table by itself, as one of a comparison would be judged.
+
+    ``forced`` are kinds that columns are known to have: such a column is never left out unless it is of another kind.
+    """
+    table = input_of(value, request.where[0], keep_text=True)
+    chosen, kinds = _resolve((table, table), request)
+    header = chosen[0] if chosen else table.header() if table.is_unread else None
+    source = table.source([] if header is None else list(header.names or ()))
+    _refuse_few(source.where, source.rows)
+    if kinds:
+        source = source.changed(partial(convert_block, kinds, source.where))
+    notes: list[str] = []
+    matched = match_sources((source, source), notes, no_rows, None if header is None else [header, header])
+    _refuse_few(matched.summaries[0].where, matched.summaries[0].rows)
+    known, summaries = forced or {}, zip(matched.names, matched.summaries[0].columns, strict=True)
+    actual = {name: _kind_alone(column) for name, column in summaries if column.kind}
+    other_kind = [(name, known[name], kind) for name, kind in actual.items() if known.get(name, kind) != kind]
+    others = {name for name, *_ in other_kind}
+    matched = matched.only([j for j, name in enumerate(matched.names) if name not in others])
+    judgement = judge_columns(matched, kinds | {n: known[n] for n in matched.names if n in known}, "level", notes)
+    left_out = _left_out(judgement, SchemaChanges(), matched)
+    matched = matched.only(judgement.places)
+    if judgement.numbers_as_codes:
+        source = source.changed(
+            partial(convert_block, dict.fromkeys(judgement.numbers_as_codes, "category"), source.where)
+        )
+        used = header_of(matched.names, source.where)
+        matched = match_sources((source, source), [], no_rows, [used, used])
+    empty = tuple(name for name, _ in judgement.empty)
+    reading, summary = matched.readings[0], matched.summaries[0]
+    return OneTable(source, reading, summary, tuple(other_kind), empty, left_out, tuple(dict.fromkeys(notes)))
+
+
+def _kind_alone(column: ColumnSummary) -> str:
+    """The kind of a column of one table: "number", "category", or what else it holds."""
+    kind = column_kind(column)
+    return "category" if are_categories([column]) and kind != DATES else kind
 
 
 def _resolve(inputs: tuple[Input, Input], request: Request) -> tuple[list[Table] | None, dict[str, str]]:

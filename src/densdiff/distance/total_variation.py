@@ -188,17 +188,25 @@ class PairVariation:
 
 
 def pair_variation(
-    pair: Pair, pvalue: float | None, *, folds: int = _MOST_FOLDS, level: float, seed: int, model: Any = None
+    pair: Pair,
+    pvalue: float | None,
+    *,
+    folds: int = _MOST_FOLDS,
+    level: float,
+    seed: int,
+    model: Any = None,
+    shares_rows: bool = True,
 ) -> PairVariation:
     """Total variation of samples that were checked before.
 
     ``pvalue`` is that of the test of both samples; None, and wherever rows are copies, for one that is made here.
+    Without ``shares_rows`` a row is not the same one in all columns, and the witness is one of a single column.
     """
     data = prepare(pair, standardize=True, folds=folds, random_state=seed)
     notes = [note for note in data.notes if note not in data.checked.ties]  # ties matter to densities, not to shares
     rows = _drawn_rows(data, notes)
-    table, clusters = _table(data, rows, notes)
-    judged = judge(table) if model is None else judge_by(_fits_of(model, data, rows), table)
+    table, clusters = _table(data, rows, notes) if shares_rows else (_table(data, rows, [])[0], None)
+    judged = judge(table, shares_rows) if model is None else judge_by(_fits_of(model, data, rows), table)
     if pvalue is None or clusters is not None:
         is_whole = clusters is None and max(data.sizes) <= _TESTED_ROWS
         tested = pair if is_whole else _tested_pair(data, rows, clusters)

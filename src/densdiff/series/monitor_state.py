@@ -4,15 +4,11 @@ What a monitor does with its state lives in `monitor`.
 """
 
 import datetime
-import json
-import math
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 
 from densdiff import messages
 from densdiff.core.scaling import FloatArray
@@ -20,9 +16,7 @@ from densdiff.core.sliding_window import SlidingSum
 from densdiff.data import parameters
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
-from densdiff.io.npy import quiet
-from densdiff.io.options import is_path
-from densdiff.io.write import atomic_write
+from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 
@@ -30,7 +24,6 @@ _KIND, _SCHEMA = "densdiff monitor", 1
 _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
 _FAR = 1e100
-_WORDS = 300  # characters of a reason
 
 
 @dataclass(frozen=True)
@@ -64,7 +57,6 @@ class MonitorState:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to exactly that path, all or nothing: a crash must not take the last state along."""
-        _refuse_no_path(path)
         header = {
             "kind": _KIND,
             "schema": _SCHEMA,
@@ -80,54 +72,24 @@ class MonitorState:
         }
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
-        text = np.frombuffer(json.dumps(header).encode(), np.uint8)
-        arrays: dict[str, Any] = {"header": text, "threshold": self.threshold, "reference_mean": self.mean}
+        arrays: dict[str, Any] = {"threshold": self.threshold, "reference_mean": self.mean}
         arrays |= {"block": self.sums.block, "rest": self.sums.tail_sums, "sum": self.sums.sum} | self.model.arrays()
-        with atomic_write(path) as aside, aside.open("wb") as file:
-            np.savez(file, **arrays)
+        save_arrays(path, header, arrays)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "MonitorState":
         """Read what `save` wrote; anything else is an InputError."""
-        _refuse_no_path(path)
-        shown = messages.shown(str(path))
-        try:
-            with Path(path).open("rb") as file:
-                if file.read(2) != b"PK":
-                    raise InputError("it is not an npz file")
-                file.seek(0)
-                with quiet(), np.load(file, allow_pickle=False) as store:
-                    _refuse_large(sum(member.file_size for member in store.zip.infolist()))
-                    arrays = {name: store[name] for name in store.files}
-            return cls._from_arrays(arrays)
-        except FileNotFoundError:
-            raise InputError(f"there is no file {shown}", file=str(path)) from None
-        except IsADirectoryError:
-            raise InputError(f"{shown} is not a saved monitor: it is a folder", file=str(path)) from None
-        except PermissionError:
-            raise InputError(f"{shown} cannot be read: permission denied", file=str(path)) from None
-        except _TooLarge as error:
-            raise InputError(f"{shown} is not a saved monitor: {error.marked}", file=str(path)) from None
-        except Exception as error:  # a damaged file fails in more ways than can be listed
-            why = f"it has no {error}" if isinstance(error, KeyError) else str(error) or type(error).__name__
-            why = "it holds Python objects, which are never loaded" if "allow_pickle" in why else why
-            why = messages.escaped(why[:_WORDS])  # some of it is the file's
-            raise InputError(f"{shown} is not a saved monitor: {why}", file=str(path)) from None
+        return load_arrays(path, "a saved monitor", cls._from_arrays)
 
     @classmethod
-    def _from_arrays(cls, arrays: dict[str, Any]) -> "MonitorState":
-        header = json.loads(arrays.pop("header").tobytes().decode())
-        if not isinstance(header, dict) or header.get("kind") != _KIND:
-            raise InputError("its header is not that of a monitor")
-        if header["schema"] != _SCHEMA:
-            other = f"it has schema {header['schema']!r}, this version reads {_SCHEMA}"
-            raise InputError(f"{other}; it was written by densdiff {header.get('version')}")
+    def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "MonitorState":
+        check_kind(header, _KIND, _SCHEMA)
         window = parameters.whole(header["window"], "window", 2)
-        names = _texts(header["names"], "names")
+        names = checked_texts(header["names"], "names")
         checked: dict[str, Any] = {
             "run_length": checked_run_length(header["run_length"], window),
             "seed": parameters.whole(header["seed"], "seed", 0),
-            "warnings": _texts(header["warnings"], "warnings"),
+            "warnings": checked_texts(header["warnings"], "warnings"),
             "n_reference": parameters.whole(header["n_reference"], "n_reference", 1),
             "settings": settings_of(LSDD(solver="centers", **as_parameters(header["settings"]))),
             "progress": _checked_progress(header.get("progress")),
@@ -140,11 +102,6 @@ class MonitorState:
         model = StreamModel.from_arrays(arrays)
         threshold = float(arrays["threshold"])
         return cls(window=window, names=names, threshold=threshold, mean=mean, sums=sums, model=model, **checked)
-
-
-def _refuse_no_path(path: Any) -> None:
-    if not is_path(path):
-        raise InputError(f"path must name a file; got {messages.describe_value(path)}", argument="path")
 
 
 def checked_run_length(value: Any, window: int) -> float:
@@ -191,25 +148,6 @@ def _checked_progress(value: Any) -> StreamProgress | None:
     parameters.whole(progress.alarms, "alarms", 0)
     parameters.whole(progress.bad_rows, "bad_rows", 0)
     return progress
-
-
-class _TooLarge(InputError):
-    """A file would take too much memory; nothing of the text comes from the file."""
-
-
-def _refuse_large(needed: int) -> None:
-    """An error if arrays would take more than the memory ceiling: a small file may unpack to a large one."""
-    allowed = get_config()["working_memory"]  # MiB
-    if needed > allowed * 2**20:
-        needed = math.ceil(needed / 2**20)
-        cure = f"raise the limit with {messages.memory_limit(needed)} if you trust the file"
-        raise _TooLarge(f"it needs {needed} MiB of memory, the limit is {allowed:g} MiB; {cure}")
-
-
-def _texts(value: Any, name: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        raise InputError(f"its {name} are not a list of strings")
-    return tuple(value)
 
 
 def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:

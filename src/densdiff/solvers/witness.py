@@ -133,14 +133,17 @@ class Judged:
         return Counter(self.witnesses).most_common(1)[0][0]
 
 
-def judge(table: Table) -> Judged:
-    """Every row by a witness of the other folds."""
+def judge(table: Table, shares_rows: bool = True) -> Judged:
+    """Every row by a witness of the other folds; by one of a single column if columns do not share their rows."""
     inner: list[dict[str, list[float]]] = [{} for _ in range(table.n_folds)]
     # of two folds, none is left to learn from
     for k, j in combinations(range(table.n_folds), 2) if table.n_folds > 2 else ():
         are_neighbours = j - k in (1, table.n_folds - 1)
         rows = np.flatnonzero((table.folds == k) | (table.folds == j))
         found = _witnesses(table, (k, j), rows, joint=False)
+        if not shares_rows:
+            found = {name: values for name, values in found.items() if name.startswith("column ")}
+            are_neighbours = False
         _validate(inner, table, (k, j), rows, found)
         if are_neighbours:
             samples = rows[table.in_x[rows]], rows[~table.in_x[rows]]
@@ -148,7 +151,7 @@ def judge(table: Table) -> Judged:
             some = np.concatenate([part[:: -(-len(part) // _VALIDATED_ROWS) or 1] for part in samples])
             _validate(inner, table, (k, j), some, _joint_witness(table, (k, j), some))
     values, names = np.zeros(len(table.folds)), []
-    unchosen = SUM if len(table.names) > 1 else f"column {table.names[0]!r}"
+    unchosen = SUM if len(table.names) > 1 and shares_rows else f"column {table.names[0]!r}"
     for k in range(table.n_folds):
         means = {name: float(np.mean(found)) for name, found in inner[k].items()}
         best = max(means, key=lambda name: means[name], default=unchosen)

@@ -18,7 +18,7 @@ from densdiff.threads import cores
 
 S = TypeVar("S")
 T = TypeVar("T")
-_PARALLEL_ROWS = 5000
+_PARALLEL_ROWS = 1000
 
 
 class ArraySample:

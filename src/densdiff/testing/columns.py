@@ -27,7 +27,7 @@ from densdiff.testing.units import UnitNumbers, Units
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
-_ROWS, _UNITS = 4000, 1000  # rows of both tables that are relabelled one by one, and units of more rows than that
+_ROWS, _UNITS = 2500, 1000  # rows of both tables that are relabelled one by one, and units of more rows than that
 _LABELS = 1 << 22  # that are multiplied at a time
 _DENSE = 0.1  # of the cells of all units are occupied: from then on a full matrix is faster than a sparse one
 # Ratio of sizes up to which step-down holds though the dependence of columns may have changed: docs/math.md, Comparing
@@ -63,7 +63,7 @@ class ColumnTester:
     sizes : tuple of int
         Rows of A and of B.
     shares_rows : bool
-        Whether a row is the same one in all columns, so that they can be relabelled together.
+        Whether a row is the same one in all columns, so that the largest statistic of all adjusts p-values.
     n_tests : int
         How many tests there are at most, for Holm's rule.
     """
@@ -72,9 +72,9 @@ class ColumnTester:
         self, sizes: tuple[int, int], shares_rows: bool, n_tests: int, *, permutations: int, alpha: float, seed: int
     ) -> None:
         self.alpha, self.seed = alpha, seed
-        self.units = column_units(*sizes, seed) if shares_rows else None
+        self.units = column_units(*sizes, seed)
         is_even = max(sizes) <= _EVEN * min(sizes)
-        self.adjustment = WESTFALL_YOUNG if is_even and self.units is not None else HOLM
+        self.adjustment = WESTFALL_YOUNG if is_even and shares_rows and self.units is not None else HOLM
         # with fewer, no column could ever reach alpha by Holm's rule
         closer = max(permutations, min(int(np.ceil(4.0 * n_tests / alpha)), _MOST))
         self.few, self.many = permutations, permutations if self.adjustment == WESTFALL_YOUNG else closer

@@ -175,7 +175,7 @@ class UnitSums:
         step = max(64, _AT_ONCE // layout.size)
         for first in range(0, len(rows), step):
             features = _all_features(self.features, layout, rows[first : first + step])
-            _add_by_unit(sums, features, numbers[first : first + step])
+            add_by_unit(sums, features, numbers[first : first + step])
         return sums
 
     def _by_products(self, rows: FloatArray, numbers: IntArray) -> FloatArray:
@@ -229,7 +229,7 @@ def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fe
     return values
 
 
-def _add_by_unit(sums: FloatArray, features: Features, numbers: IntArray) -> None:
+def add_by_unit(sums: FloatArray, features: Features, numbers: IntArray) -> None:
     """Add the features of each row to those of its unit, in place."""
     if len(numbers) and numbers[-1] - numbers[0] == len(numbers) - 1 and (np.diff(numbers) == 1).all():  # rows alone
         sums[numbers[0] : numbers[-1] + 1] += features

@@ -1,0 +1,237 @@
+"""What the profiles of a table and of all tables like it have in common: cells, levels, features and waves.
+
+A frame is made of the first table. It holds no row: cells and levels of few rows are put together, and what features
+need are shares of cells, a covariance, and quantiles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.dyadic_cells import SIZE, DyadicCells, merge_small
+from densdiff.core.kernel import median_distance
+from densdiff.core.scaling import FloatArray
+from densdiff.data.categories import MISSING_LEVEL
+from densdiff.data.missing import mark_name
+from densdiff.testing.block_sums import HashedBlocks, Waves
+from densdiff.testing.low_order import Layout, make_layout
+from densdiff.testing.row_features import (
+    LevelFeatures,
+    NumberFeatures,
+    QuadraticForms,
+    RowFeatures,
+    leading_features,
+)
+
+LEAST_ROWS = 5  # of a cell, a level or a block: smaller ones are put together
+BLOCKS = 128
+OTHER_LEVELS = "(other levels)"
+_MOST_LEVELS = 200  # that are named
+_KNOTS = 64  # shares of a column's rows that its features are made of
+_WAVES = 256  # frequencies of each width
+_WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
+
+_SPIKE = 10.0  # times the rows of the usual cell: a value that stands out
+_MARKS = np.array([1, 1])  # a mark and its absence count alike
+
+CountArray = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NumberFrame:
+    """A column of numbers: its cells, which of them stand for others, its scale, and what its features are made of."""
+
+    name: str
+    cells: DyadicCells
+    scale: float
+    has_missing: bool
+    merged: npt.NDArray[np.intp]  # (k, 2) a cell, and the one that it is counted in
+    knots: FloatArray  # ascending
+    knot_rows: CountArray
+
+    @classmethod
+    def of(cls, name: str, cells: DyadicCells, counts: CountArray, has_missing: bool) -> "NumberFrame":
+        """From the rows in each cell, (SIZE,)."""
+        target = merge_small(counts, LEAST_ROWS)
+        moved = np.flatnonzero(target != np.arange(SIZE))
+        merged = np.bincount(target, counts, minlength=SIZE).astype(np.int64)
+        occupied = np.flatnonzero(merged)
+        values, rows = cells.middles(occupied), merged[occupied]
+        mean = rows @ values / rows.sum()
+        scale = float(np.sqrt(rows @ np.square(values - mean) / rows.sum()))
+        return cls(
+            name, cells, scale or 1.0, has_missing, np.column_stack([moved, target[moved]]), *_knots(values, rows)
+        )
+
+    def count(self, values: FloatArray) -> CountArray:
+        """Rows in each cell, (SIZE,), of values that are not missing."""
+        counts = np.bincount(self.cells.index(values), minlength=SIZE)
+        np.add.at(counts, self.merged[:, 1], counts[self.merged[:, 0]])
+        counts[self.merged[:, 0]] = 0
+        return np.asarray(counts, dtype=np.int64)
+
+    def values_anew(self, counts: CountArray, random: np.random.Generator) -> FloatArray:
+        """Values with these counts in the cells: of a discrete column, and in a cell with far more rows than others,
+        the one that stands for the cell; else any within the cells that it was put together of."""
+        occupied = np.flatnonzero(counts)
+        if self.cells.is_discrete:
+            return np.repeat(self.cells.middles(occupied), counts[occupied])
+        is_spike = counts > max(_SPIKE * float(np.median(counts[occupied])) if len(occupied) else 0.0, _SPIKE)
+        spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
+        cells = np.repeat(others, counts[others])
+        for target in np.unique(self.merged[:, 1]):
+            members = np.append(self.merged[self.merged[:, 1] == target, 0], target)
+            own = cells == target
+            cells[own] = random.choice(members, int(own.sum()))
+        return np.concatenate([np.repeat(self.cells.middles(spikes), counts[spikes]), self.cells.spread(cells, random)])
+
+    def inner(self, values: FloatArray) -> FloatArray:
+        """Values in deviations from the center, 0 where they are missing."""
+        return np.nan_to_num((values - self.cells.center) / self.scale)
+
+
+@dataclass(frozen=True)
+class LevelFrame:
+    """A column of categories: its named levels, and the rows of each, of missing values and of all other levels."""
+
+    name: str
+    levels: tuple[str, ...]
+    rows: CountArray  # (K + 2,)
+
+    @classmethod
+    def of(cls, name: str, counts: Mapping[str, int], missing: int) -> "LevelFrame":
+        """From the rows of each level; those of few rows are not named."""
+        frequent = sorted(counts, key=lambda level: (-counts[level], level))[:_MOST_LEVELS]
+        levels = tuple(sorted(level for level in frequent if counts[level] >= LEAST_ROWS))
+        named = [counts[level] for level in levels]
+        return cls(name, levels, np.array([*named, missing, sum(counts.values()) - sum(named)], dtype=np.int64))
+
+    @property
+    def coded(self) -> tuple[str, ...]:
+        """The levels whose codes a reader gives; others are NaN."""
+        return (*self.levels, MISSING_LEVEL)
+
+    def codes(self, raw: FloatArray) -> npt.NDArray[np.intp]:
+        """Codes of a reader, NaN for other levels, as codes of this column, (n,)."""
+        return np.where(np.isnan(raw), len(self.levels) + 1, raw).astype(np.intp)
+
+
+def _knots(values: FloatArray, rows: CountArray) -> tuple[FloatArray, CountArray]:
+    """Ascending values and their rows, neighbours put together until about so many are left."""
+    share = (np.cumsum(rows) - 0.5 * rows) / rows.sum()
+    group = np.floor(share * _KNOTS).astype(np.intp) if len(values) > _KNOTS else np.arange(len(values))
+    starts = np.flatnonzero(np.diff(group, prepend=-1))
+    together = np.add.reduceat(rows, starts)
+    return np.add.reduceat(values * rows, starts) / together, together
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Everything that tables must share for their profiles to be compared and merged.
+
+    Rows are numbers, NaN where they are missing, then codes of categories, then marks of missing numbers.
+    """
+
+    numbers: tuple[NumberFrame, ...]
+    categories: tuple[LevelFrame, ...]
+    seed: int
+    widths: tuple[float, ...]  # of the kernels of all columns together
+    pairs: npt.NDArray[np.intp]  # (p, 2) of columns
+    axis_values: FloatArray  # (r,) of the covariance of the leading features
+    axes: FloatArray  # (d, r)
+    form_quantiles: FloatArray  # (forms, knots) of the quadratic forms
+
+    @classmethod
+    def of(
+        cls, numbers: Sequence[NumberFrame], categories: Sequence[LevelFrame], rows: FloatArray, seed: int
+    ) -> "Frame":
+        """From the frames of the columns and some rows, whose marks are still lacking."""
+        empty = np.empty((0, 0))
+        frame = cls(tuple(numbers), tuple(categories), seed, (), empty.astype(np.intp), np.empty(0), empty, empty)
+        rows = frame.with_marks(rows)
+        columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
+        leading = leading_features(columns)
+        forms = QuadraticForms.of(leading)
+        quantiles = np.quantile(forms(leading), (np.arange(_KNOTS) + 0.5) / _KNOTS, axis=0).T
+        apart = median_distance(np.hstack([frame.inner(rows), *columns[len(numbers) :]]))
+        widths = tuple(float(width * apart) for width in _WIDTHS)
+        pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
+        return cls(frame.numbers, frame.categories, seed, widths, pairs, forms.values, forms.axes, quantiles)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns of numbers, then of categories."""
+        return (*(column.name for column in self.numbers), *(column.name for column in self.categories))
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """What each column is, as `compare` calls it."""
+        return {column.name: "number" for column in self.numbers} | {c.name: "category" for c in self.categories}
+
+    @cached_property
+    def marked(self) -> list[int]:
+        """Places of the numbers whose missing values have a column of marks."""
+        return [j for j, column in enumerate(self.numbers) if column.has_missing]
+
+    @property
+    def all_names(self) -> list[str]:
+        """Of all columns of the rows, marks last."""
+        return [*self.names, *(mark_name(self.numbers[j].name) for j in self.marked)]
+
+    def with_marks(self, rows: FloatArray) -> FloatArray:
+        """Rows with their marks of missing numbers."""
+        return np.hstack([rows, np.isnan(rows[:, self.marked])])
+
+    def inner(self, rows: FloatArray) -> FloatArray:
+        """The numbers of rows in deviations, (k, d)."""
+        columns = [column.inner(values) for column, values in zip(self.numbers, rows.T, strict=False)]
+        return np.column_stack(columns) if columns else np.empty((len(rows), 0))
+
+    @cached_property
+    def _of_columns(self) -> list[NumberFeatures | LevelFeatures]:
+        numbers = [NumberFeatures(column.knots, column.knot_rows) for column in self.numbers]
+        return [
+            *numbers,
+            *(LevelFeatures(c.rows) for c in self.categories),
+            *(LevelFeatures(_MARKS) for _ in self.marked),
+        ]
+
+    @cached_property
+    def features(self) -> RowFeatures:
+        """The features of low order."""
+        of_forms = [NumberFeatures.of(values) for values in self.form_quantiles]
+        return RowFeatures(self._of_columns, QuadraticForms(self.axis_values, self.axes), of_forms)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where the features of low order stand."""
+        one = self.with_marks(np.zeros((1, len(self.names))))
+        layout = make_layout(self.features.columns(one))
+        return replace(layout, pairs=[(int(i), int(j)) for i, j in self.pairs])
+
+    @cached_property
+    def waves(self) -> Waves:
+        """The waves of all columns together."""
+        levels = [len(column.rows) for column in self.categories] + [2] * len(self.marked)
+        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, _WAVES)
+
+    @property
+    def blocks(self) -> HashedBlocks:
+        """The block of each row."""
+        return HashedBlocks(self.seed, BLOCKS)
+
+    @cached_property
+    def identity(self) -> str:
+        """A text that frames share only if they are the same."""
+        digest = sha256(repr((self.kinds, self.seed, self.widths)).encode())
+        for column in self.numbers:
+            digest.update(repr((column.cells, column.scale, column.has_missing)).encode())
+            digest.update(column.merged.tobytes() + column.knots.tobytes() + column.knot_rows.tobytes())
+        for level in self.categories:
+            digest.update(repr(level.levels).encode() + level.rows.tobytes())
+        digest.update(self.pairs.tobytes() + self.axes.tobytes() + self.form_quantiles.tobytes())
+        return digest.hexdigest()[:16]
