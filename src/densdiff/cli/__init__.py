@@ -31,8 +31,10 @@ from densdiff.cli.inputs import (
     read_classes,
     refuse_clock,
     refuse_file,
+    refuse_other_ending,
     refuse_twice,
     refuse_unwritable,
+    show_name,
     show_progress,
     split_names,
 )
@@ -134,6 +136,7 @@ def compare(
       densdiff compare 'sqlite:///shop.db?table=jan' 'sqlite:///shop.db?query=select * from feb where price > 0'
       densdiff compare s3://shop/jan.csv.gz https://example.org/feb.parquet
       densdiff compare big_a/ big_b/ --scheduler tcp://10.0.0.1:8786
+      densdiff compare january.profile february.csv
     """
     from functools import partial
 
@@ -150,8 +153,7 @@ def compare(
     with cluster(scheduler):
         with show_progress("Reading ..."):
             tables = [
-                layout.read(path, in_blocks=True) if scheduler is None else layout.read_on_cluster(path)
-                for path in (a, b)
+                layout.read_compared(path) if scheduler is None else layout.read_on_cluster(path) for path in (a, b)
             ]
         with name_inputs(A=a, B=b), show_progress("Comparing ..."):
             result = compared(
@@ -170,6 +172,51 @@ def compare(
     if not as_json:
         outputs.emit_places()
     _exit_if_found(fail_on_difference and result.differ)
+
+
+@app.command()
+def profile(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="The table, such as a month when all was well.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write; the name ends in .profile.")
+    ],
+    like: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A profile that this one is to be compared or merged with.")
+    ] = None,
+    columns: Annotated[list[str] | None, Names] = None,
+    exclude: Annotated[list[str] | None, Exclude] = None,
+    category: Annotated[list[str] | None, Category] = None,
+    number: Annotated[list[str] | None, Number] = None,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    debug: Debug = False,
+) -> None:
+    """Write what comparisons need of a table, without its rows.
+
+    \b
+    Examples:
+      densdiff profile january.csv -o january.profile
+      densdiff compare january.profile february.csv --report page.html
+      densdiff profile february.csv --like january.profile -o february.profile
+    """
+    from densdiff import Profile
+    from densdiff import profile as make_profile
+
+    refuse_other_ending(out)
+    refuse_unwritable(out, table)
+    chosen = parse_columns(columns, exclude, category, number)
+    layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), [])
+    with show_progress("Reading ..."):
+        rows = layout.read(table, in_blocks=True)
+    with name_inputs(table=table), show_progress("Counting ..."):
+        first = None if like is None else Profile.load(like)
+        found = make_profile(rows, like=first, random_state=seed, **chosen.given())
+    found.save(out)
+    emit(f"{found!r}; written to {out}")
+    for name, why in found.left_out:
+        emit(f"  left out: {show_name(name)}, {why}")
 
 
 @app.command()

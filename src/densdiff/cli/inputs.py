@@ -60,6 +60,12 @@ class Layout:
                 )
         return table
 
+    def read_compared(self, path: str) -> Any:
+        """A table, a large one in blocks, or a profile, by the ending of its name."""
+        from densdiff.comparing.profile import PROFILE_ENDING, Profile
+
+        return Profile.load(path) if path.lower().endswith(PROFILE_ENDING) else self.read(path, in_blocks=True)
+
     def drop(self, table: Any, path: str, *names: str | None) -> Any:
         """A table, a large one in blocks, that was read from a path, without those of its columns that have a name."""
         from densdiff.io.files import File
@@ -111,6 +117,10 @@ class ColumnOptions:
     columns: list[str] | None
     exclude: list[str] | None
     kinds: dict[str, str] | None
+
+    def given(self) -> dict[str, Any]:
+        """The options by name, None for those that were not given."""
+        return {"columns": self.columns, "exclude": self.exclude, "kinds": self.kinds}
 
     def narrow(self, layout: Layout, by: Sequence[str] = ()) -> Layout:
         """A layout that reads the columns asked for, those that make groups and no others, if names tell which."""
@@ -239,6 +249,23 @@ def refuse_clock(table: Any, path: str) -> None:
             raise InputError(
                 f"column {messages.shown(name)} of {file_label(path)} holds dates or times{example}; {cure}"
             )
+
+
+def refuse_other_ending(path: Path) -> None:
+    """An error if the name of a profile would not be recognized later."""
+    from densdiff import messages
+    from densdiff.comparing.profile import PROFILE_ENDING
+    from densdiff.errors import InputError
+
+    if path.suffix.lower() != PROFILE_ENDING:
+        raise InputError(f"the name of a profile ends in {PROFILE_ENDING}; got {messages.shown(str(path))}")
+
+
+def show_name(name: str) -> str:
+    """A column as messages call it."""
+    from densdiff import messages
+
+    return messages.shown(name)
 
 
 def refuse_file(folder: Path) -> None:

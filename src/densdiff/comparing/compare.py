@@ -212,7 +212,7 @@ def _compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
         tables = _without(tables, constants)
         distance, test = profile_distance(profiles, seed), profile_test(profiles, settings.permutations, seed)
         notes = [LEFT_OUT, *distance.warnings]
-        tested = _test_columns(every_column, settings, profiles.names[1], notes, shares_rows=False)
+        tested = _test_columns(every_column, settings, named(profiles.names[1]), notes, shares_rows=False)
         variation = pair_variation(tables.pair(), test.pvalue, level=CONFIDENCE, seed=seed, shares_rows=False)
     unsaid = [text for text in dict.fromkeys(texts) if not any(note in text for note in notes)]
     tables = replace(

@@ -90,7 +90,12 @@ class NumberFrame:
         return np.concatenate([np.repeat(self.cells.middles(spikes), counts[spikes]), self.cells.spread(cells, random)])
 
     def inner(self, values: FloatArray) -> FloatArray:
-        """Values in deviations from the center, 0 where they are missing."""
+        """Values in deviations from the center, 0 where they are missing.
+
+        So are all of a column that was constant: it has no scale, and would tell tables apart by itself.
+        """
+        if len(self.knots) < 2:
+            return np.zeros(len(values))
         return np.nan_to_num((values - self.cells.center) / self.scale)
 
 
