@@ -43,8 +43,6 @@ def save_profile(profile: Profile, path: str | PathLike[str]) -> None:
     }
     arrays: dict[str, Any] = {
         "pairs": frame.pairs,
-        "axis_values": frame.axis_values,
-        "axes": frame.axes,
         "form_quantiles": frame.form_quantiles,
         "block_rows": kept.sums.rows,
         "waves": kept.sums.waves.astype(np.float32),
@@ -68,7 +66,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Profile:
     check_kind(header, _KIND, _SCHEMA)
     described, named = _columns(header)
     for name, array in arrays.items():
-        kind = "f" if name.startswith(("axis", "axes", "form", "knots", "waves", "low")) else "i"
+        kind = "f" if name.startswith(("form", "knots", "waves", "low")) else "i"
         if array.dtype.kind != kind:
             raise InputError(f"its array {name} holds {array.dtype}")
         if not np.isfinite(array).all() or np.abs(array.astype(np.float64)).max(initial=0.0) > _FAR:
@@ -130,14 +128,14 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
         raise InputError("its widths must be above 0, and each column of numbers needs its missing values")
     frame = Frame(
         *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths),
-        *(arrays.pop(name) for name in ("pairs", "axis_values", "axes", "form_quantiles")),
+        *(arrays.pop(name) for name in ("pairs", "form_quantiles")),
     )
     d = len(frame.all_names)
     shapes_hold = (
         frame.pairs.ndim == 2 and frame.pairs.shape[1:] == (2,) and frame.axes.shape == (d, len(frame.axis_values))
     )
     if not shapes_hold or (frame.pairs < 0).any() or (frame.pairs >= d).any() or frame.form_quantiles.ndim != 2:
-        raise InputError("its pairs, axes or quantiles do not fit its columns")
+        raise InputError("its pairs or quantiles do not fit its columns")
     if len(frame.form_quantiles) != 4 or not frame.form_quantiles.shape[1]:
         raise InputError("its quadratic forms are not four")
     rows, waves, low_order = (arrays.pop(name) for name in ("block_rows", "waves", "low_order"))

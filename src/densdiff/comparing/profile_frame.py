@@ -1,7 +1,7 @@
 """What the profiles of a table and of all tables like it have in common: cells, levels, features and waves.
 
 A frame is made of the first table. It holds no row: cells and levels of few rows are put together, and what features
-need are shares of cells, a covariance, and quantiles.
+need are shares of cells and quantiles.
 """
 
 from collections.abc import Mapping, Sequence
@@ -146,8 +146,6 @@ class Frame:
     seed: int
     widths: tuple[float, ...]  # of the kernels of all columns together
     pairs: npt.NDArray[np.intp]  # (p, 2) of columns
-    axis_values: FloatArray  # (r,) of the covariance of the leading features
-    axes: FloatArray  # (d, r)
     form_quantiles: FloatArray  # (forms, knots) of the quadratic forms
 
     @classmethod
@@ -155,17 +153,17 @@ class Frame:
         cls, numbers: Sequence[NumberFrame], categories: Sequence[LevelFrame], rows: FloatArray, seed: int
     ) -> "Frame":
         """From the frames of the columns and some rows, whose marks are still lacking."""
-        empty = np.empty((0, 0))
-        frame = cls(tuple(numbers), tuple(categories), seed, (), empty.astype(np.intp), np.empty(0), empty, empty)
+        no_pairs = np.empty((0, 2), dtype=np.intp)
+        frame = cls(tuple(numbers), tuple(categories), seed, (), no_pairs, np.empty((0, 0)))
         rows = frame.with_marks(rows)
         columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
         leading = leading_features(columns)
-        forms = QuadraticForms.of(leading)
+        forms = QuadraticForms.of_equal_columns(len(columns))
         quantiles = np.quantile(forms(leading), (np.arange(_KNOTS) + 0.5) / _KNOTS, axis=0).T
         apart = median_distance(np.hstack([frame.inner(rows), *columns[len(numbers) :]]))
         widths = tuple(float(width * apart) for width in _WIDTHS)
         pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
-        return cls(frame.numbers, frame.categories, seed, widths, pairs, forms.values, forms.axes, quantiles)
+        return cls(frame.numbers, frame.categories, seed, widths, pairs, quantiles)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -209,7 +207,7 @@ class Frame:
     def features(self) -> RowFeatures:
         """The features of low order."""
         of_forms = [NumberFeatures.of(values) for values in self.form_quantiles]
-        return RowFeatures(self._of_columns, QuadraticForms(self.axis_values, self.axes), of_forms)
+        return RowFeatures(self._of_columns, QuadraticForms.of_equal_columns(len(self._of_columns)), of_forms)
 
     @cached_property
     def layout(self) -> Layout:
@@ -238,5 +236,5 @@ class Frame:
             digest.update(column.merged.tobytes() + column.knots.tobytes() + column.knot_rows.tobytes())
         for level in self.categories:
             digest.update(repr(level.levels).encode() + level.rows.tobytes())
-        digest.update(self.pairs.tobytes() + self.axes.tobytes() + self.form_quantiles.tobytes())
+        digest.update(self.pairs.tobytes() + self.form_quantiles.tobytes())
         return digest.hexdigest()[:16]

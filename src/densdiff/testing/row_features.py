@@ -119,6 +119,15 @@ class QuadraticForms:
         values, axes = values[kept], vectors[:, kept]
         return cls(values, axes if d <= n else (z.T @ axes) / np.sqrt(n * values))
 
+    @classmethod
+    def of_equal_columns(cls, d: int) -> "QuadraticForms":
+        """As if all columns had one correlation, whatever the rows.
+
+        A covariance of the rows of one sample fits these better than any others, which a test would take for a
+        difference.
+        """
+        return cls(np.ones(1), np.full((d, 1), d**-0.5))
+
     def __call__(self, z: Features) -> FloatArray:
         """The values of the forms at rows, (k, 4)."""
         lengths = np.square(z).sum(axis=1, dtype=np.float64)
