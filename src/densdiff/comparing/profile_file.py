@@ -131,9 +131,7 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
         *(arrays.pop(name) for name in ("pairs", "form_quantiles")),
     )
     d = len(frame.all_names)
-    shapes_hold = (
-        frame.pairs.ndim == 2 and frame.pairs.shape[1:] == (2,) and frame.axes.shape == (d, len(frame.axis_values))
-    )
+    shapes_hold = frame.pairs.ndim == 2 and frame.pairs.shape[1:] == (2,)
     if not shapes_hold or (frame.pairs < 0).any() or (frame.pairs >= d).any() or frame.form_quantiles.ndim != 2:
         raise InputError("its pairs or quantiles do not fit its columns")
     if len(frame.form_quantiles) != 4 or not frame.form_quantiles.shape[1]:
