@@ -11,6 +11,7 @@ DEMO := $(VENV)/.installed-demo
 DEV := $(VENV)/.installed-dev
 BROWSER := $(VENV)/.looked-for-a-browser
 POSTGRESQL := $(VENV)/.looked-for-postgresql
+SPARK := $(VENV)/.looked-for-spark
 COVERAGE := $(VENV)/.installed-coverage
 LOCK := requirements-dev.lock
 # Environments of their own, with the oldest versions that pyproject.toml allows and with the newest that there are.
@@ -33,7 +34,7 @@ test: $(DEV)  ## install and run the tests, ARGS="-k swap" for some of them
 	MPLBACKEND=Agg $(PY) -m pytest -n auto --maxprocesses=4 --dist=worksteal -m "not slow and not service" $(ARGS)
 
 # In one process: each worker of pytest would start a cluster of its own.
-test-services: $(DEV) $(BROWSER) $(POSTGRESQL)  ## run the tests that start a browser, a Dask cluster, Spark or PostgreSQL
+test-services: $(DEV) $(BROWSER) $(POSTGRESQL) $(SPARK)  ## run the tests that start a browser, a Dask cluster, Spark or PostgreSQL
 	MPLBACKEND=Agg $(PY) -m pytest -n 0 -m service tests $(ARGS)
 
 # Deprecations of old packages among themselves are not ours, nor what NumPy 2.0 leaves open on a full disk; scikit-learn's own checks
@@ -114,6 +115,14 @@ $(POSTGRESQL): | $(BASE)
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || \
 		timeout 150 sh -c 'apt-get install -y -qq postgresql || { apt-get update -qq && apt-get install -y -qq postgresql; }' \
 		>/dev/null 2>&1 || true
+	@touch $@
+
+# Spark needs Java; without either its tests say why they are skipped.
+$(SPARK): $(DEV)
+	@command -v java >/dev/null 2>&1 || [ "$$(id -u)" != 0 ] || timeout 150 sh -c \
+		'apt-get install -y -qq default-jre-headless || { apt-get update -qq && apt-get install -y -qq default-jre-headless; }' \
+		>/dev/null 2>&1 || true
+	@! command -v java >/dev/null 2>&1 || timeout 240 $(PIP) install -e ".[spark]" -c $(LOCK) >/dev/null 2>&1 || true
 	@touch $@
 
 # Another Python or platform may lack a locked version.

@@ -97,7 +97,8 @@ def temporary_files():
     return {name for name in os.listdir(tempfile.gettempdir()) if name.startswith("densdiff")}
 
 
-def test_the_file_has_no_name_and_is_closed_with_its_source():
+def test_the_file_has_no_name_and_is_closed_with_its_source(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # others write to the usual folder at the same time
     source = opened(numbers().to_reader())
     assert temporary_files() == set()
     file = source.blocks._file
