@@ -2,9 +2,9 @@
 
 The tables are the flights that left New York City in January and in July 2013, read from ../shared/data/tables beside
 the repository; two random halves of January follow, where there is nothing to find. evidently lives in an environment
-of its own and is skipped where that cannot be made. Both sides run in fresh processes on one thread, get the same
-columns (all but the timestamp), begin with the files and end with a page on disk; imports are timed apart. The peak is
-VmHWM of the whole process. evidently compares each column by a distance with a fixed limit of 0.1; it has no test, no
+of its own and is skipped where that cannot be made. Both sides run in fresh processes on all cores, as people run
+them, get the same columns (all but the timestamp), begin with the files and end with a page on disk; imports are timed
+apart, and a person waits for both. The peak is VmHWM of the whole process. evidently compares each column by a distance with a fixed limit of 0.1; it has no test, no
 joint answer, no pairs and no regions, so that the times are for different amounts of work.
 """
 
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import MEMORY, TIME, one_core, record, skip
+from benchmarks.measure import MEMORY, TIME, record, skip
 from benchmarks.peers import RUN_SECONDS, Skipped, call, peer_python
 
 EVIDENTLY = ("evidently==0.7.23", "pandas<3")  # with pandas 3 it cannot be imported
@@ -98,8 +98,12 @@ def compare_sides(title, which, python, rows):
         beside = {} if theirs is None else {"theirs": theirs[key], "peer": "evidently", "means": means}
         record(what, ours[key], unit=unit, goal=goal, title=title, **beside)
 
-    keep("files to page", "seconds", "s", "at most 1" if theirs else "", TIME)
-    keep("imports", "imports", "s", "", TIME)
+    for run in (ours, theirs):
+        if run is not None:
+            run["waited"] = run["imports"] + run["seconds"]
+    keep("start of the program to page", "waited", "s", "at most 1" if theirs else "", TIME)
+    keep("of these, files to page", "seconds", "s", "", TIME)
+    keep("of these, imports", "imports", "s", "", TIME)
     keep("peak of the process", "memory", "MiB", "", MEMORY)
     keep("size of the page", "page", "MiB", "", "of its size")
     for name, run in (("densdiff", ours), ("evidently", theirs)):
@@ -124,12 +128,11 @@ def main(quick=False):
         skip("evidently", why)
         python = None
     rows = 2000 if quick else 10**9
-    with one_core():
-        for title, which in (
-            ("flights of January and July", "months"),
-            ("two random halves of the flights of January", "halves"),
-        ):
-            try:
-                compare_sides(title, which, python, rows)
-            except Skipped as why:
-                skip(title, why)
+    for title, which in (
+        ("flights of January and July", "months"),
+        ("two random halves of the flights of January", "halves"),
+    ):
+        try:
+            compare_sides(title, which, python, rows)
+        except Skipped as why:
+            skip(title, why)
