@@ -4,8 +4,9 @@ The tables are the flights that left New York City in January and in July 2013, 
 the repository; two random halves of January follow, where there is nothing to find. evidently lives in an environment
 of its own and is skipped where that cannot be made. Both sides run in fresh processes on all cores, as people run
 them, get the same columns (all but the timestamp), begin with the files and end with a page on disk; imports are timed
-apart, and a person waits for both. The peak is VmHWM of the whole process. evidently compares each column by a distance with a fixed limit of 0.1; it has no test, no
-joint answer, no pairs and no regions, so that the times are for different amounts of work.
+apart, and a person waits for both. The peak is VmHWM of the whole process. evidently compares each column by a distance
+with a fixed limit of 0.1; it has no test, no joint answer, no pairs and no regions, so that the times are for different
+amounts of work.
 """
 
 import json
