@@ -1,5 +1,7 @@
 """What moved in a column: the explanation that leaves least of the difference, in words."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,6 +97,14 @@ def test_rows_that_hide_the_others_leave_the_median():
     a, b = normal(0, 5000), normal(1, 5000) + 1.0
     b[:10] -= 1e4
     assert described(a, b) == f"higher in B: median {np.sort(a)[2499]:.4g} -> {np.sort(b)[2499]:.4g}"
+
+
+@given(st.lists(st.floats(-100, 100), min_size=3, max_size=40), st.lists(st.floats(-100, 100), min_size=3, max_size=40))
+def test_higher_is_never_told_of_a_level_that_fell(a, b):
+    text = described(a, b)
+    if found := re.match(r"(higher|lower) in B: (?:mean|median) (\S+) -> (\S+)", text):
+        side, old, new = found.groups()
+        assert float(new) >= float(old) if side == "higher" else float(new) <= float(old), text
 
 
 @pytest.mark.parametrize("scale", [1e-200, 1e200, 1e306])

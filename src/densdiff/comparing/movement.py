@@ -123,7 +123,8 @@ def _describe_shift(a: Sample, b: Sample, rows: tuple[FloatArray, FloatArray], i
     medians = [_median(part) for part in rows]
     side = f"{'higher' if is_higher else 'lower'} in {name}"
     if gap == 0 or (gap > 0) != is_higher:  # a few rows hide what most of them did
-        return f"{side}: median {medians[0]:.4g} -> {medians[1]:.4g}" if medians[0] != medians[1] else ""
+        has_moved = medians[0] != medians[1] and (medians[1] > medians[0]) == is_higher
+        return f"{side}: median {medians[0]:.4g} -> {medians[1]:.4g}" if has_moved else ""
     text = f"{side}: mean {means[0]:.4g} -> {means[1]:.4g}"
     within = float(np.hypot(spreads[0], spreads[1]) / np.sqrt(2.0))  # both tables alike, whatever their sizes
     if min(spreads) <= 1e-12 * max(within, abs(gap)):
