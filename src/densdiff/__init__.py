@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from densdiff import datasets, metrics, plots
     from densdiff.balance.class_balance import ClassBalance, ClassBalanceResult
     from densdiff.balance.prior_shift import PriorShiftClassifier
+    from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
+    from densdiff.comparing.batches import track
     from densdiff.comparing.compare import compare
     from densdiff.comparing.group_results import GroupDifference, GroupsResult
     from densdiff.comparing.groups import compare_by
@@ -48,6 +50,9 @@ __all__ = [
     "KLIEP",
     "LSDD",
     "Band",
+    "BatchColumn",
+    "BatchDifference",
+    "BatchesResult",
     "ChangeMonitor",
     "ChangesResult",
     "ClassBalance",
@@ -85,6 +90,7 @@ __all__ = [
     "profile",
     "sql",
     "total_variation",
+    "track",
     "two_sample_test",
 ]
 
@@ -112,6 +118,10 @@ _HOME = {
     "compare": "comparing.compare",
     "Profile": "comparing.profile",
     "profile": "comparing.profile",
+    "BatchColumn": "comparing.batch_results",
+    "BatchDifference": "comparing.batch_results",
+    "BatchesResult": "comparing.batch_results",
+    "track": "comparing.batches",
     "GroupDifference": "comparing.group_results",
     "GroupsResult": "comparing.group_results",
     "compare_by": "comparing.groups",

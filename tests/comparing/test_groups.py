@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import densdiff as dd
-from densdiff.comparing.groups import _decision_pvalue
+from densdiff.comparing.decision import decision_pvalue
 from densdiff.core import resample
 from densdiff.data import grouping
 from tests.command_line import silently
@@ -92,7 +92,7 @@ def test_missing_rates_are_part_of_the_pvalue(tables):
     b.loc[b["region"] == "south", "number"] = np.nan
     south = by_label(silently(dd.compare_by, a, b, "region", **FEW))["south"]
     assert south.differs
-    assert _decision_pvalue(south.comparison)[0] == 2.0 * south.comparison.missing[0].pvalue_adjusted
+    assert decision_pvalue(south.comparison)[0] == 2.0 * south.comparison.missing[0].pvalue_adjusted
 
 
 def test_groups_of_one_table_are_a_finding_with_their_sizes():

@@ -143,7 +143,16 @@ def check_settings(alpha: Any, min_effect: Any, n_permutations: Any, random_stat
 
 def compare_as_asked(A: Any, B: Any, request: Request, settings: Settings) -> Comparison:
     """Two tables, or sources of their rows, matched and compared; each warning comes once."""
-    tables = match_tables(A, B, request, partial(_rows_to_prefetch, settings.seed))
+    return compare_matched(match_as_asked(A, B, request, settings), settings)
+
+
+def match_as_asked(A: Any, B: Any, request: Request, settings: Settings) -> MatchedTables:
+    """Two tables matched, with the rows at hand that a comparison will ask for."""
+    return match_tables(A, B, request, partial(_rows_to_prefetch, settings.seed))
+
+
+def compare_matched(tables: MatchedTables, settings: Settings) -> Comparison:
+    """Two tables that are matched, compared; each warning comes once."""
     with messages.collect_warnings() as texts:
         result = _compare_tables(tables, settings)
     for text in dict.fromkeys(texts):

@@ -112,3 +112,23 @@ def find_reasons(result: Comparison) -> list[str]:
         if rate.name not in compared and rate.differs and rate.size >= smallest_effect(least, rate.name):
             reasons.append(emptied_text(rate, result.names))
     return reasons
+
+
+def decision_pvalue(comparison: Comparison) -> tuple[float, bool]:
+    """The p-value of a whole comparison, and whether it is the smallest that relabelling can give.
+
+    The joint test and the columns with their missing values take half of the level each, so it is twice the smallest
+    of their p-values. What is smaller than the smallest effect that counts does not count: that only raises it.
+    """
+    least, test = comparison.min_effect, comparison.test
+    parts = []
+    if comparison.total_variation.value >= smallest_effect(least):
+        parts.append((test.pvalue, comparison.p_text.startswith("p <")))
+    for column in comparison.columns:
+        if column.total_variation >= smallest_effect(least, column.name):
+            parts.append((column.pvalue_adjusted, column.is_smallest))
+    for rate in comparison.missing:
+        if rate.size >= smallest_effect(least, rate.name):
+            parts.append((rate.pvalue_adjusted, False))
+    pvalue, is_smallest = min(parts, default=(1.0, False))
+    return min(1.0, 2.0 * pvalue), is_smallest and 2.0 * pvalue < 1.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.comparing.compare import Settings, check_settings, compare_as_asked, display_names
-from densdiff.comparing.effects import smallest_effect
+from densdiff.comparing.decision import decision_pvalue
 from densdiff.comparing.group_results import GroupDifference, GroupsResult, group_reasons
 from densdiff.comparing.results import Comparison
 from densdiff.core import resample
@@ -115,7 +115,7 @@ def _compare_groups(tables: GroupedTables, request: Request, settings: Settings)
         except InputError as error:
             raise error.reworded(f"group {messages.shown(group_label(key))}: {error.marked}") from error
         else:
-            compared.append(_Compared(key, comparison, *_decision_pvalue(comparison)))
+            compared.append(_Compared(key, comparison, *decision_pvalue(comparison)))
     if family and not compared:
         first = f"{messages.shown(group_label(family[0]))}: {reasons[family[0]]}"
         raise InputError(f"no group can be compared; the largest, {first}")
@@ -159,26 +159,6 @@ def _too_few(sizes: tuple[int, int], alpha: float, where: tuple[str, str]) -> st
     if log_relabellings < math.log(2.0 / alpha):  # no p-value could be small enough
         return "too few rows to tell, whatever they hold"
     return ""
-
-
-def _decision_pvalue(comparison: Comparison) -> tuple[float, bool]:
-    """The p-value of a whole comparison, and whether it is the smallest that relabelling can give.
-
-    The joint test and the columns with their missing values take half of the level each, so it is twice the smallest
-    of their p-values. What is smaller than the smallest effect that counts does not count: that only raises it.
-    """
-    least, test = comparison.min_effect, comparison.test
-    parts = []
-    if comparison.total_variation.value >= smallest_effect(least):
-        parts.append((test.pvalue, comparison.p_text.startswith("p <")))
-    for column in comparison.columns:
-        if column.total_variation >= smallest_effect(least, column.name):
-            parts.append((column.pvalue_adjusted, column.is_smallest))
-    for rate in comparison.missing:
-        if rate.size >= smallest_effect(least, rate.name):
-            parts.append((rate.pvalue_adjusted, False))
-    pvalue, is_smallest = min(parts, default=(1.0, False))
-    return min(1.0, 2.0 * pvalue), is_smallest and 2.0 * pvalue < 1.0
 
 
 def _rank(tables: GroupedTables, compared: Sequence[_Compared], n_family: int, alpha: float) -> list[GroupDifference]:

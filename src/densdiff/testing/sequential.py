@@ -84,6 +84,11 @@ def _log_wealth(pvalues: FloatArray) -> FloatArray:
     return log_wealth
 
 
+def error_share(look: int) -> float:
+    """What one look, counted from 1, may use of the error; E19."""
+    return float(_shares(look)[-1])
+
+
 def _shares(count: int) -> FloatArray:
     """What each of the first looks may use of the error, (count,); the first k use k / (k + 30) together."""
     looks = np.arange(1, count + 1)

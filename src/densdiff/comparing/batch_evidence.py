@@ -1,0 +1,100 @@
+"""One batch against its reference: the comparison, and evidence without the floor that permutations have.
+
+With B permutations no p-value is below 1 / (B + 1), and after a year of nights none is small enough. So half of the
+level of a batch belongs to exact bounds of the cells of columns and of pairs of columns (`core.tails`).
+"""
+
+from dataclasses import dataclass
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from densdiff.comparing.compare import Settings, compare_matched, match_as_asked
+from densdiff.comparing.decision import decision_pvalue
+from densdiff.comparing.effects import MinEffect, smallest_effect
+from densdiff.comparing.results import Comparison
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import draw_rows
+from densdiff.core.tails import COARSE, column_tail, group_cells, pair_tail
+from densdiff.data.match import source_of
+from densdiff.data.missing import mark_name
+from densdiff.data.tables import MatchedTables, Request
+from densdiff.sources.sample import Sample
+from densdiff.sources.source import length
+
+_ROWS = 100_000  # of a table whose cells are counted
+_PAIRED = 100  # columns whose pairs are looked at
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A comparison, the p-value of the batch, and those of its columns as parts of it."""
+
+    comparison: Comparison
+    pvalue: float
+    columns: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Tails:
+    """p-values from the cells of columns, each adjusted for their number, and from those of all pairs of columns."""
+
+    columns: dict[str, float]
+    pairs: float
+
+
+def batch_evidence(reference: Any, batch: Any, request: Request, settings: Settings) -> Evidence:
+    """The comparison of a batch with its reference, and what it tells."""
+    tables = match_as_asked(reference, batch, request, settings)
+    comparison = compare_matched(tables, settings)
+    return combine_evidence(comparison, table_tails(tables, settings.seed), settings.min_effect)
+
+
+def combine_evidence(comparison: Comparison, tails: Tails, least: MinEffect) -> Evidence:
+    """E21: the p-value of a batch: permutations and cells take half of its level each, columns and pairs half of that.
+
+    What is smaller than the smallest effect that counts does not count; that only raises p-values.
+    """
+    sizes = {column.name: column.total_variation for column in comparison.columns}
+    permuted = {column.name: column.pvalue_adjusted for column in comparison.columns}
+    columns = {
+        name: min(1.0, 4.0 * min(permuted[name], tails.columns.get(name, 1.0)))
+        for name, size in sizes.items()
+        if size >= smallest_effect(least, name)
+    }
+    pairs = 4.0 * tails.pairs if comparison.total_variation.value >= smallest_effect(least) else 1.0
+    parts = [1.0, 2.0 * decision_pvalue(comparison)[0], pairs, *columns.values()]
+    return Evidence(comparison, min(parts), columns)
+
+
+def table_tails(tables: MatchedTables, seed: int) -> Tails:
+    """What the cells of two tables tell; a mark of missing values belongs to its column."""
+    rows = [_rows_of(sample, seed) for sample in (tables.a, tables.b)]
+    pooled, n = np.concatenate(rows), len(rows[0])  # (N, d)
+    owners = {mark_name(name): name for name, *_ in tables.missing}
+    columns: dict[str, float] = {}
+    coarse = []
+    for j, name in enumerate(tables.names):
+        is_ordered = tables.levels[j] is None
+        _, cells, counts = np.unique(pooled[:, j], return_inverse=True, return_counts=True)
+        of_a = np.bincount(cells[:n], minlength=len(counts))
+        own = owners.get(name, name)
+        tail = column_tail(of_a, counts - of_a, is_ordered)
+        columns[own] = min(columns.get(own, 1.0), len(tables.names) * tail)
+        if j < _PAIRED:
+            coarse.append(group_cells(counts, is_ordered, COARSE)[cells])
+    return Tails(columns, pair_tail(np.column_stack(coarse), n))
+
+
+def _rows_of(sample: Sample, seed: int) -> FloatArray:
+    """All rows of a table, or as many as are enough."""
+    return sample[:] if len(sample) <= _ROWS else sample[draw_rows(seed, len(sample), _ROWS)]
+
+
+def count_rows(table: Any, label: str) -> int:
+    """How many rows a batch has that is not compared."""
+    source = source_of(table, label, keep_text=True)
+    if source.rows is not None:
+        return source.rows
+    return int(source.run(lambda block, first: length(block, source.as_table), add, None))
