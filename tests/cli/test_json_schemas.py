@@ -10,6 +10,7 @@ import pytest
 
 import densdiff as dd
 from densdiff.balance.class_balance import ClassBalanceResult
+from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
 from densdiff.comparing.group_results import GroupDifference, GroupsResult
 from densdiff.comparing.log_record import log_line
 from densdiff.comparing.results import (
@@ -27,8 +28,8 @@ from densdiff.series.detect import ChangesResult
 from densdiff.testing.two_sample import TwoSampleResult
 from tests.command_line import run, shifted
 
-COMMANDS = ("compare", "groups", "log", "changes", "balance", "monitor", "failure")
-NOT_JSON = {"picture", "map", "profile", "judged_x", "judged_y", "series"}  # for pictures
+COMMANDS = ("compare", "groups", "track", "log", "changes", "balance", "monitor", "failure")
+NOT_JSON = {"picture", "map", "profile", "judged_x", "judged_y", "series", "held"}  # for pictures
 
 
 def schema_of(command):
@@ -129,6 +130,9 @@ def test_commands_print_what_is_published(tables, put):
     code, out, _ = run("compare", *groups, "--by", "group", "--permutations", "19", "--seed", "1", "--json")
     assert (code, out.count("\n")) == (0, 1)
     check("groups", json.loads(out))
+    code, out, _ = run("track", "first", *groups, "--permutations", "19", "--seed", "1", "--json")
+    assert (code, out.count("\n")) == (0, 1)
+    check("track", json.loads(out))
     random = np.random.default_rng(0)
     series = {"stamp": [f"2026-01-01T00:{k // 60:02d}:{k % 60:02d}" for k in range(400)]}
     series["x"] = np.concatenate([random.normal(size=200), random.normal(size=200) + 4])
@@ -188,12 +192,15 @@ def properties(schema, part):
         (GroupsResult, "groups", None),
         (GroupDifference, "groups", "group"),
         (SchemaChanges, "groups", "schema_changes"),
+        (BatchesResult, "track", None),
+        (BatchDifference, "track", "batch"),
+        (BatchColumn, "track", "column"),
         (TotalVariationResult, "compare", "total_variation"),
         (DistanceResult, "compare", "distance"),
         (TwoSampleResult, "compare", "test"),
         (ChangesResult, "changes", None),
         (ClassBalanceResult, "balance", None),
-        *((Receipt, command, "receipt") for command in ("compare", "groups", "changes", "balance")),
+        *((Receipt, command, "receipt") for command in ("compare", "groups", "track", "changes", "balance")),
     ],
 )
 def test_every_field_of_a_result_is_published(result, command, part):

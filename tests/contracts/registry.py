@@ -91,6 +91,11 @@ def _grouped(seed: int, n: int) -> np.ndarray:
     return rows
 
 
+def batches_of(n: int) -> dict[str, Any]:
+    """A reference and two batches, of which the second differs."""
+    return {"R": rows_of(0, 2 * n), "B1": rows_of(1, n), "B2": rows_of(2, n, 2.0)}
+
+
 def labelled(n: int) -> dict[str, Any]:
     classes = np.repeat(["ill", "well"], [n // 2, n - n // 2])
     return {"X": rows_of(0, n) + 2.0 * (classes == "ill")[:, None], "y": classes, "X_new": rows_of(1, n, 0.7)}
@@ -160,6 +165,11 @@ def _compared_by(seed: int, A: Any, B: Any) -> Any:
     return dd.compare_by(A, B, "x1", names=("A", "B"), n_permutations=49, random_state=seed)
 
 
+def _tracked(seed: int, R: Any, B1: Any, B2: Any) -> Any:
+    batches = [("first", B1), ("second", B2)]
+    return dd.track(batches, reference=R, n_permutations=49, random_state=seed)
+
+
 def _balance(model: Any) -> Callable[..., Any]:
     return lambda s, X, y, X_new: dd.ClassBalance(model=model, random_state=s).fit(X, y).estimate(X_new)
 
@@ -185,6 +195,7 @@ QUESTIONS = [
     Case("compare", tables, lambda s, A, B: dd.compare(A, B, names=("A", "B"), n_permutations=49, random_state=s)),
     Case("compare mixed", mixed_tables, _compared),
     Case("compare_by", grouped_tables, _compared_by),
+    Case("track", batches_of, _tracked),
     Case("balance", labelled, _balance(None)),
     Case("balance LSDD", labelled, _balance(small())),
     Case("balance KDE", labelled, _balance(dd.KDEDifference())),
@@ -230,7 +241,7 @@ MIXES = [  # forms of the first table, the second and so on, and of the points
 _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "method", "tuning", "warnings", "lam")
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
-    **dict.fromkeys(("compare", "compare_by"), ()),
+    **dict.fromkeys(("compare", "compare_by", "track"), ()),
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),

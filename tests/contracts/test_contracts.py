@@ -365,5 +365,5 @@ def test_every_public_question_result_and_estimator_is_registered():
 
 
 def _parts(result):
-    of = ("columns", "pairs", "regions", "missing", "groups")
+    of = ("columns", "pairs", "regions", "missing", "groups", "batches")
     return [each for part in of for each in getattr(result, part, [])]

@@ -60,6 +60,10 @@ Exclude = typer.Option(metavar="A,B*", help="Do not compare these columns; names
 Category = typer.Option(metavar="A,B*", help="Take these columns as categories, such as codes of digits.")
 Number = typer.Option(metavar="A,B*", help="Take these columns as numbers; dates become days since 1970-01-01.")
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Time column; not part of the data.")]
+MinEffect = typer.Option(
+    metavar="SHARE", help="Smallest share of rows, 0 to 1, that counts; or COLUMN=SHARE, repeatedly."
+)
+Missing = typer.Option(help="Missing values: level (one of their own), drop (their rows) or error.")
 Sep = Annotated[str | None, typer.Option(metavar="CHAR", help="Separator of a CSV file; detected by default.")]
 Decimal = Annotated[str | None, typer.Option(metavar="CHAR", help="Decimal mark of a CSV file, '.' or ','.")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="CSV without column names; they become x0, x1, ..")]
@@ -101,13 +105,8 @@ def compare(
     number: Annotated[list[str] | None, Number] = None,
     by: Annotated[list[str] | None, By] = None,
     alpha: Alpha = 0.05,
-    min_effect: Annotated[
-        list[str] | None,
-        typer.Option(metavar="SHARE", help="Smallest share of rows, 0 to 1, that counts; or COLUMN=SHARE, repeatedly."),
-    ] = None,
-    missing: Annotated[
-        str, typer.Option(help="Missing values: level (one of their own), drop (their rows) or error.")
-    ] = "level",
+    min_effect: Annotated[list[str] | None, MinEffect] = None,
+    missing: Annotated[str, Missing] = "level",
     permutations: Annotated[int, typer.Option(help="Number of permutations of the test.")] = 999,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Compare Parquet files on this Dask cluster.")
@@ -217,6 +216,71 @@ def profile(
     emit(f"{found!r}; written to {out}")
     for name, why in found.left_out:
         emit(f"  left out: {show_name(name)}, {why}")
+
+
+@app.command()
+def track(
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="REFERENCE", help="The table to compare with; or first, previous, or a number of batches before."
+        ),
+    ],
+    batches: Annotated[list[str], typer.Argument(metavar="BATCH...", help="The batches, in the order of time.")],
+    history: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Go on from this file, if it exists; write it again.")
+    ] = None,
+    columns: Annotated[list[str] | None, Names] = None,
+    exclude: Annotated[list[str] | None, Exclude] = None,
+    category: Annotated[list[str] | None, Category] = None,
+    number: Annotated[list[str] | None, Number] = None,
+    alpha: Annotated[float, typer.Option(help="Probability of a false finding in any batch, ever.")] = 0.05,
+    min_effect: Annotated[list[str] | None, MinEffect] = None,
+    missing: Annotated[str, Missing] = "level",
+    permutations: Annotated[int, typer.Option(help="Number of permutations of each test.")] = 999,
+    seed: Seed = None,
+    sep: Sep = None,
+    decimal: Decimal = None,
+    no_header: NoHeader = False,
+    as_json: AsJson = False,
+    report: Report = None,
+    markdown: Markdown = None,
+    fail_on_difference: Fail = False,
+    debug: Debug = False,
+) -> None:
+    """Which of many batches, such as days, differ from a reference, in what, and since when?
+
+    Batches that the history has are not read again. With --fail-on-difference only new batches count.
+
+    \b
+    Examples:
+      densdiff track may.parquet days/*.parquet --report history.html
+      densdiff track may.parquet days/*.parquet --history days.json --fail-on-difference
+      densdiff track previous days/*.csv
+    """
+    from densdiff.cli.batches import BatchFiles, track_files
+    from densdiff.cli.outputs import Outputs
+
+    outputs = Outputs(report, markdown)
+    chosen = parse_columns(columns, exclude, category, number)
+    files = BatchFiles(reference, batches, history, chosen.narrow(parse_layout(None, sep, decimal, no_header)))
+    outputs.refuse_unwritable(*files.inputs)
+    result, is_found = track_files(
+        files,
+        columns=chosen.columns,
+        exclude=chosen.exclude,
+        kinds=chosen.kinds,
+        alpha=alpha,
+        min_effect=parse_effects(min_effect or []),
+        missing=missing,
+        n_permutations=permutations,
+        random_state=seed,
+    )
+    outputs.write(result)
+    _print_result(result, "track", as_json, report)
+    if not as_json:
+        outputs.emit_places()
+    _exit_if_found(fail_on_difference and is_found)
 
 
 @app.command()
@@ -398,7 +462,11 @@ def _print_result(result: Any, command: str, as_json: bool, report: Path | None,
 def _on_terminal(result: Any, command: str) -> None:
     from densdiff.cli import show
 
-    views: dict[str, Callable[[Any], None]] = {"changes": show.changes, "balance": show.balance}
+    views: dict[str, Callable[[Any], None]] = {
+        "changes": show.changes,
+        "balance": show.balance,
+        "track": show.batches,
+    }
     view = show.groups if hasattr(result, "groups") else views.get(command, show.comparison)
     view(result)
 

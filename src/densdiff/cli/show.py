@@ -95,6 +95,19 @@ def groups(result: Any) -> None:
     _print_notes(out, result, f"{result.n_x} rows of {names[0]}, {result.n_y} of {names[1]}")
 
 
+def batches(result: Any) -> None:
+    """Batches in the order of time, the latest last."""
+    from densdiff.comparing.batch_results import TITLES, batch_cells
+
+    out = _print_answer(result.answer)
+    shown = result.batches[-_MOST:]
+    more = len(result.batches) - len(shown)
+    title = f"Batches, p-values adjusted over all of them{f'; {more} earlier ones' if more else ''}"
+    rows = [list(batch_cells(batch)) for batch in shown]
+    _table(out, title, list(TITLES), rows, [batch.differs for batch in shown])
+    _print_notes(out, result, f"{result.n_y} rows in all batches, compared with {result.reference_text}")
+
+
 def changes(result: Any) -> None:
     """Where a series changes."""
     n_changes = len(result.changes)

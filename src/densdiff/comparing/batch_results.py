@@ -117,7 +117,7 @@ class BatchesResult(Receipt):
         if not n_changed:
             smallest = min(batch.pvalue_adjusted or 0.0 for batch in self.compared)
             of_all = f"none of {n_compared} batches differs" if n_compared > 1 else "the batch does not differ"
-            return f"{of_all[0].upper()}{of_all[1:]} from {self._reference_text} ({messages.p_text(smallest)})"
+            return f"{of_all[0].upper()}{of_all[1:]} from {self.reference_text} ({messages.p_text(smallest)})"
         head = f"{n_changed} of {n_compared} batches differ{'s' * (n_changed == 1)}"
         last = self.changed[-1]
         if self.began is not None:
@@ -128,11 +128,15 @@ class BatchesResult(Receipt):
         return f"{head}, {'last ' * (n_changed > 1)}{messages.quote_name(last.label)}{where}{over}"
 
     @property
-    def _reference_text(self) -> str:
+    def reference_text(self) -> str:
         """What batches are compared with, in a sentence."""
         words = {"first": "the first batch", "previous": "the one before"}
         is_window = self.reference.startswith("last ")
         return words.get(self.reference, f"the {self.reference}" if is_window else self.reference)
+
+    def where(self, batch: BatchDifference) -> str:
+        """What differs in a batch, in words; empty if it does not."""
+        return where_text(batch)
 
     def _contents(self) -> dict[str, Any]:
         """All attributes and the answer, without what the next batch is compared with."""

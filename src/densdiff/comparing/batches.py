@@ -1,7 +1,8 @@
 """Which of many batches, such as days, differ from a reference, in what, and since when?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -111,7 +112,7 @@ def _describe_reference(reference: Any, window: int | None) -> str:
         return "previous" if window == 1 else f"last {window} batches"
     if isinstance(reference, (str, PathLike)):
         return "first" if reference == "first" else messages.escaped(Path(reference).name)
-    return "reference"
+    return named(messages.name_of("reference"))
 
 
 def _check_history(history: Any, described: str, settings: Settings) -> BatchesResult | None:
@@ -130,40 +131,56 @@ def _check_history(history: Any, described: str, settings: Settings) -> BatchesR
     return history
 
 
-def _label_batches(batches: Any) -> list[tuple[str, Any]]:
-    """Labels and tables, in their order."""
+def _label_batches(batches: Any) -> list[tuple[str, Callable[[], Any]]]:
+    """Labels and how to get each table, in their order; a table is asked for when its turn comes, and only then."""
     need = f"{messages.argument('batches')} must be a mapping of labels to tables, or a list of (label, table) or of paths"
     if isinstance(batches, Mapping):
-        entries = list(batches.items())
+        entries = [(label, partial(batches.__getitem__, label)) for label in batches]
     elif isinstance(batches, Sequence) and not isinstance(batches, (str, bytes)):
-        entries = _label_paths(batches)
-        for k, entry in enumerate(batches):
-            if not isinstance(entry, (str, PathLike)) and not (isinstance(entry, tuple) and len(entry) == 2):
-                got = f"{messages.describe_value(entry)} at position {k}"
-                raise InputError(f"{need}; got {got}", argument="batches")
-            entries += [entry] if isinstance(entry, tuple) else []
-        if len(entries) != len(batches):
-            raise InputError(f"{need}; got both kinds", argument="batches")
+        pairs = [entry for entry in batches if isinstance(entry, tuple) and len(entry) == 2]
+        pairs = pairs or label_paths([entry for entry in batches if isinstance(entry, (str, PathLike))])
+        if len(pairs) < len(batches):
+            odd = next(entry for entry in batches if entry not in pairs and not isinstance(entry, (str, PathLike)))
+            raise InputError(f"{need}; got {messages.describe_value(odd)} among them", argument="batches")
+        entries = [(label, partial(_itself, table)) for label, table in pairs]
     else:
         raise InputError(f"{need}; got {messages.describe_value(batches)}", argument="batches")
-    labelled = [(messages.escaped(str(label)), table) for label, table in entries]
-    labels = [label for label, _ in labelled]
-    if not labels:
+    if not entries:
         raise InputError(f"{need}; got none", argument="batches")
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        text = f"{messages.argument('batches')} have the label {messages.shown(twice)} twice; each needs its own"
-        raise InputError(text, argument="batches")
+    labelled = [(messages.escaped(str(label)), get) for label, get in entries]
+    seen: set[str] = set()
+    for label, _ in labelled:
+        if label in seen:
+            text = f"{messages.argument('batches')} have the label {messages.shown(label)} twice; each needs its own"
+            raise InputError(text, argument="batches")
+        seen.add(label)
     return labelled
 
 
-def _label_paths(batches: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Paths labelled by their files, without endings; with folders or endings where these tell them apart."""
-    paths = [path for path in batches if isinstance(path, (str, PathLike))]
-    for naming in (lambda path: path.stem, lambda path: path.name, lambda path: f"{path.parent.name}/{path.name}", str):
+def _itself(table: Any) -> Any:
+    return table
+
+
+def label_paths(paths: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Paths labelled by their files, without endings unless only these, or the folders, tell them apart."""
+    labels: list[str] = []
+    for naming in (_stem, _name, _folder_and_name, str):
         labels = [naming(Path(path)) for path in paths]
         if len(set(labels)) == len(labels):
             break
     return list(zip(labels, paths, strict=True))
+
+
+def _stem(path: Path) -> str:
+    return path.stem
+
+
+def _name(path: Path) -> str:
+    return path.name
+
+
+def _folder_and_name(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
 
 
 class _References:
@@ -180,10 +197,10 @@ class _References:
         labels = [batch.label for batch in past.batches]
         return labels[:1] if self.window is None else labels[-self.window :]
 
-    def remember(self, label: str, table: Any) -> None:
-        """Take a batch of the history that came again, if it serves as reference."""
+    def remember(self, label: str, get_table: Callable[[], Any]) -> None:
+        """Take a batch of the history that came again, if it serves as reference; else it is not read."""
         if label in self.needed:
-            self.held.append((label, table))
+            self.held.append((label, get_table()))
 
     def current(self) -> Any:
         """The reference of the next batch, None while there is none."""
@@ -201,7 +218,7 @@ class _References:
 
 
 def _track(
-    entries: list[tuple[str, Any]],
+    entries: list[tuple[str, Callable[[], Any]]],
     past: BatchesResult | None,
     references: _References,
     asked: tuple[Request, Settings, str],
@@ -211,11 +228,11 @@ def _track(
     batches: list[BatchDifference] = list(past.batches) if past else []
     columns = {column.name: column for column in past.columns} if past else {}
     known, n_compared = {batch.label for batch in batches}, sum(batch.is_compared for batch in batches)
-    for label, table in entries:
+    for label, get_table in entries:
         if label in known:
-            references.remember(label, table)
+            references.remember(label, get_table)
             continue
-        reference = references.current()
+        reference, table = references.current(), get_table()
         if reference is None:
             batches.append(BatchDifference(label, count_rows(table, label)))
         else:

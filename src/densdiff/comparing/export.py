@@ -1,4 +1,4 @@
-"""A comparison for other programs and for a message: a data frame of columns or groups, and a summary in Markdown."""
+"""Results for other programs and for a message: a data frame of columns, groups or batches; a summary in Markdown."""
 
 import math
 import re
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from densdiff import messages
+from densdiff.comparing.batch_results import BatchDifference, BatchesResult, where_text
 from densdiff.comparing.group_results import GroupDifference, GroupsResult
 from densdiff.comparing.results import ColumnDifference, Comparison
 from densdiff.data.match import SchemaChanges
@@ -13,7 +14,7 @@ from densdiff.errors import MissingExtraError
 
 # Lines of the summary: with the answer, three blank lines and the head of the table at most 30.
 _REASONS, _COLUMNS, _REGIONS, _PAIRS, _NOTES = 3, 10, 2, 2, 2
-_GROUPS = 15
+_GROUPS = _BATCHES = 15
 _LONGEST = 160  # characters of a cell or a line of the list
 _SIGNS = re.compile(r"([\\`*\[\]|~$])|(?<!\w)_|_(?!\w)")
 
@@ -72,6 +73,27 @@ def frame_of_groups(result: GroupsResult) -> Any:
     return _frame(rows, names)
 
 
+def frame_of_batches(result: BatchesResult) -> Any:
+    """The batches as a pandas DataFrame, one row each."""
+    names = ("batch", "n", "total_variation", "lower", "distance", "pvalue", "pvalue_adjusted", "differs", "columns")
+    rows = [
+        (
+            batch.label,
+            batch.n,
+            batch.total_variation,
+            None if batch.interval is None else batch.interval[0],
+            batch.distance,
+            batch.pvalue,
+            batch.pvalue_adjusted,
+            batch.differs,
+            list(batch.columns),
+        )
+        for batch in result.batches
+    ]
+    frame = _frame(rows, names)
+    return frame.astype(dict.fromkeys(names[2:7], "float64"))
+
+
 def _frame(rows: Sequence[tuple[Any, ...]], names: Sequence[str]) -> Any:
     try:
         import pandas as pd
@@ -109,6 +131,31 @@ def markdown_of_groups(result: GroupsResult) -> str:
         texts.append(f"groups not compared: {messages.listed([entry[0] for entry in result.not_compared])}")
     texts += [f"note: {text}" for text in result.warnings[:_NOTES]]
     return "\n".join([*lines, *_items(texts)]) + "\n"
+
+
+def markdown_of_batches(result: BatchesResult) -> str:
+    """A summary of at most 30 lines: the answer, the latest batches that differ, and the rest as a list."""
+    lines = [f"**{escape_markdown(result.answer, 400)}**", ""]
+    changed = result.changed
+    if changed:
+        lines += ["| batch | rows | total variation | p | differs in |", "|---|---|---|---|---|"]
+        lines += [*map(_batch_row, changed[-_BATCHES:]), ""]
+    more = f", {len(changed) - _BATCHES} before those listed" if len(changed) > _BATCHES else ""
+    texts = [f"{len(changed)} of {len(result.compared)} batches differ from {result.reference_text}{more}"]
+    texts += [f"note: {text}" for text in result.warnings[:_NOTES]]
+    return "\n".join([*lines, *_items(texts)]) + "\n"
+
+
+def _batch_row(batch: BatchDifference) -> str:
+    lower = 0.0 if batch.interval is None else batch.interval[0]
+    cells = (
+        messages.quote_name(batch.label),
+        str(batch.n),
+        f"{batch.total_variation:.3g} (at least {lower:.2g})",
+        messages.p_number(batch.pvalue_adjusted or 0.0),
+        where_text(batch),
+    )
+    return f"| {' | '.join(map(escape_markdown, cells))} |"
 
 
 def _group_row(group: GroupDifference) -> str:

@@ -4,6 +4,7 @@ Everything is read from attributes; nothing is estimated here. Figures are made 
 backend or other global setting changes.
 """
 
+from densdiff.plots.batches import plot_batch_columns, plot_batches
 from densdiff.plots.changes import plot_changes
 from densdiff.plots.comparison import plot_comparison
 from densdiff.plots.difference import plot_difference
@@ -13,6 +14,8 @@ from densdiff.plots.null import plot_null
 from densdiff.plots.total_variation import plot_total_variation
 
 __all__ = [
+    "plot_batch_columns",
+    "plot_batches",
     "plot_changes",
     "plot_comparison",
     "plot_difference",

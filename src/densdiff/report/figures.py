@@ -103,7 +103,7 @@ def difference_map(first: str, second: str, drawn: Map, names: tuple[str, str]) 
     else:
         beside = y_axis(panel)
     below = _slanted_labels(panel, x) if isinstance(x, tuple) else x_axis(panel)
-    elements = [beside, *_shades(panel, values), below]  # the ground hides the lines of the axis
+    elements = [beside, *shades(panel, values), below]  # the ground hides the lines of the axis
     elements.append(text_element("text", f"↑ {cut(messages.quote_name(second), 50)}", x=4.0, y=12.0, class_="name"))
     elements.append(
         text_element(
@@ -138,7 +138,7 @@ def _slanted_labels(panel: Panel, levels: tuple[str, ...]) -> Svg:
     return Svg("".join(elements))
 
 
-def _shades(panel: Panel, values: FloatArray) -> list[Svg]:
+def shades(panel: Panel, values: FloatArray) -> list[Svg]:
     """Cells of one shade as one path; neighbours in a row are one piece of it."""
     rows, columns = values.shape
     x = np.linspace(panel.left, panel.right, columns + 1)
