@@ -23,6 +23,7 @@ NAMES = (
     "nights",
     "total_variation",
     "sequential",
+    "batches",
 )
 PAGE = Path(__file__).parents[2] / "docs" / "calibration.md"
 HEAD = """# Calibration: what the statistical promises measure

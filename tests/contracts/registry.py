@@ -92,8 +92,8 @@ def _grouped(seed: int, n: int) -> np.ndarray:
 
 
 def batches_of(n: int) -> dict[str, Any]:
-    """A reference and two batches, of which the second differs."""
-    return {"R": rows_of(0, 2 * n), "B1": rows_of(1, n), "B2": rows_of(2, n, 2.0)}
+    """A reference and a batch that differs."""
+    return {"R": rows_of(0, 2 * n), "B": rows_of(1, n, 2.0)}
 
 
 def labelled(n: int) -> dict[str, Any]:
@@ -165,9 +165,8 @@ def _compared_by(seed: int, A: Any, B: Any) -> Any:
     return dd.compare_by(A, B, "x1", names=("A", "B"), n_permutations=49, random_state=seed)
 
 
-def _tracked(seed: int, R: Any, B1: Any, B2: Any) -> Any:
-    batches = [("first", B1), ("second", B2)]
-    return dd.track(batches, reference=R, n_permutations=49, random_state=seed)
+def _tracked(seed: int, R: Any, B: Any) -> Any:
+    return dd.track({"today": B}, reference=R, n_permutations=49, random_state=seed)
 
 
 def _balance(model: Any) -> Callable[..., Any]:

@@ -90,7 +90,7 @@ def plot_batch_columns(result: Any, ax: Any = None) -> Any:
         ax.plot(*np.array(found).T, ls="", marker="o", color="black", markersize=3, label="differs")
     ax.figure.colorbar(shades, ax=ax, label="% of the rows")
     ax.set_yticks(range(len(columns)), [plain_label(column.name) for column in columns])
-    ax.set_ylim(len(columns) - 0.5, -0.5)
+    ax.set_ylim(max(len(columns), 1) - 0.5, -0.5)
     _label_batches(ax, result.batches)
     return ax
 

@@ -1,0 +1,111 @@
+"""Nights looked at one by one: how often `track` ever alarms where nothing changes, how soon and how well dated if it does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import densdiff as dd
+from tests.calibration.parallel import gathered, tabulated
+
+ALPHA = 0.05
+SHIFT = 0.5  # deviations of one column
+_CHUNK = 2
+
+
+@dataclass(frozen=True)
+class Year:
+    """Nights of mixed columns against one reference, and from which night on a column is shifted."""
+
+    nights: int = 365
+    rows: int = 2000
+    columns: int = 12
+    permutations: int = 999
+    change: int | None = None  # the first night with shifted rows, counted from 1
+    reference: str = "one"  # or "previous"
+
+    def __str__(self) -> str:
+        return f"{self.nights} nights of {self.rows} x {self.columns}, reference: {self.reference}"
+
+
+def night(random, rows, columns, shift=0.0):
+    """A table of numbers that depend on each other, skewed and rounded ones, and every third column of words."""
+    common = random.normal(size=rows)
+    table = {"c0": common + random.normal(size=rows) + shift * np.sqrt(2.0)}
+    for j in range(1, columns):
+        own = common * (j % 2) + random.normal(size=rows)
+        kinds = (own.round(1), np.exp(own), np.array(["low", "middle", "high"])[np.digitize(own, [-0.5, 0.8])])
+        table[f"c{j}"] = kinds[j % 3]
+    return table
+
+
+def tracked(year, run):
+    """What `track` says at the end of a year."""
+    random = np.random.default_rng([run, year.nights, year.rows])
+    reference = night(random, year.rows, year.columns) if year.reference == "one" else year.reference
+    tables = {}
+    for k in range(1, year.nights + 1):
+        shift = SHIFT * (year.change is not None and k >= year.change)
+        tables[str(k)] = night(random, year.rows, year.columns, shift)
+    return dd.track(tables, reference=reference, n_permutations=year.permutations, random_state=run)
+
+
+def outcome(year, run):
+    """Whether any night before the change alarms, the nights until one after it does, and how far off its date is."""
+    result = tracked(year, run)
+    change = year.change or year.nights + 1
+    false = [int(batch.label) for batch in result.changed if int(batch.label) < change]
+    found = [int(batch.label) for batch in result.changed if int(batch.label) >= change]
+    delay = found[0] - change + 1 if found else np.inf
+    off = abs(int(result.began) - change) if result.began is not None and found else np.inf
+    return [float(bool(false)), delay, off, float(result.present[:1] == ["c0"])]
+
+
+QUIET = (Year(60, 300, 4, 199), Year(60, 300, 4, 199, reference="previous"), Year(365, 2000, 12, 199))
+CHANGED = (Year(60, 300, 4, 199, change=33), Year(365, 2000, 12, 199, change=200))
+RUNS = {60: 400, 365: 20}
+INTRO = """## Night after night
+
+`track` looks at every night. Nothing changes: the share of years in which any night is said to differ, at alpha = 5 %
+over all nights. A figure more than three standard errors above 5 is marked with !. Columns are numbers that depend on
+each other, skewed and rounded ones, and words.
+"""
+DATES = f"""
+One column is shifted by {SHIFT:g} deviations from a night on. Nights until it is found, the night of the change being 1, and
+nights that its date is off: half of the years need no more than the first figure, nine in ten no more than the second.
+"""
+
+
+def report(share=1.0):
+    """Both tables as text, and a line for each figure that is off."""
+    cells = QUIET + CHANGED
+    jobs = (
+        (k, year, first, min(_CHUNK, count - first))
+        for k, year in reversed(list(enumerate(cells)))
+        for count in [max(4, round(share * RUNS[year.nights]))]
+        for first in range(0, count, _CHUNK)
+    )
+    tables = [np.array(found) for found in gathered(_chunk, jobs, len(cells))]
+    header = "| nights | permutations | years | years with a false alarm |"
+    quiet, breaches = tabulated(INTRO, header, QUIET, tables[: len(QUIET)], _quiet_line)
+    header = "| nights | change at night | years | found after | date off by | named |"
+    changed, others = tabulated(DATES, header, CHANGED, tables[len(QUIET) :], _changed_line)
+    return quiet + changed, breaches + others
+
+
+def _chunk(k, year, first, runs):
+    return k, [outcome(year, run) for run in range(first, first + runs)]
+
+
+def _quiet_line(year, table):
+    error, share = np.sqrt(ALPHA * (1 - ALPHA) / len(table)), table[:, 0].mean()
+    is_high = share > ALPHA + 3 * error
+    parts = [str(year), str(year.permutations), str(len(table)), f"{100 * share:.1f} ({100 * error:.1f}){'!' * is_high}"]
+    return "| " + " | ".join(parts) + " |", [f"{year}: {100 * share:.1f} % of years alarm at 5"] * is_high
+
+
+def _changed_line(year, table):
+    halves = [np.quantile(table[:, j], (0.5, 0.9), method="higher") for j in (1, 2)]
+    texts = [", ".join("-" if np.isinf(each) else f"{each:.0f}" for each in pair) for pair in halves]
+    named = f"{100 * table[:, 3].mean():.0f} %"
+    breaches = [f"{year}: dates off by more than three nights"] * bool(np.isinf(halves[1][1]) or halves[1][1] > 3)
+    return "| " + " | ".join([str(year), str(year.change), str(len(table)), *texts, named]) + " |", breaches
