@@ -1,4 +1,4 @@
-"""Nights looked at one by one: how often `track` ever alarms where nothing changes, how soon and how well dated if it does."""
+"""Nights looked at one by one: how often `track` ever alarms if nothing changes, and how soon and well it dates."""
 
 from dataclasses import dataclass
 
@@ -70,8 +70,9 @@ over all nights. A figure more than three standard errors above 5 is marked with
 each other, skewed and rounded ones, and words.
 """
 DATES = f"""
-One column is shifted by {SHIFT:g} deviations from a night on. Nights until it is found, the night of the change being 1, and
-nights that its date is off: half of the years need no more than the first figure, nine in ten no more than the second.
+One column is shifted by {SHIFT:g} deviations from a night on. Nights until it is found, the night of the change being
+1, and nights that its date is off: half of the years need no more than the first figure, nine in ten no more than the
+second.
 """
 
 
@@ -99,7 +100,12 @@ def _chunk(k, year, first, runs):
 def _quiet_line(year, table):
     error, share = np.sqrt(ALPHA * (1 - ALPHA) / len(table)), table[:, 0].mean()
     is_high = share > ALPHA + 3 * error
-    parts = [str(year), str(year.permutations), str(len(table)), f"{100 * share:.1f} ({100 * error:.1f}){'!' * is_high}"]
+    parts = [
+        str(year),
+        str(year.permutations),
+        str(len(table)),
+        f"{100 * share:.1f} ({100 * error:.1f}){'!' * is_high}",
+    ]
     return "| " + " | ".join(parts) + " |", [f"{year}: {100 * share:.1f} % of years alarm at 5"] * is_high
 
 

@@ -7,8 +7,8 @@ import pytest
 
 import densdiff as dd
 from densdiff.comparing.batch_dates import date_changes
+from densdiff.comparing.batch_labels import label_paths
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference
-from densdiff.comparing.batches import label_paths
 from densdiff.testing.sequential import error_share
 
 SETTINGS = {"n_permutations": 39, "random_state": 1}

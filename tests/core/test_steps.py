@@ -25,9 +25,7 @@ def test_no_other_partition_is_better(entries):
     noise = 50.0  # above what neighbours can show, so that the price is known
     starts = level_steps(values, weights, noise)
     price = noise * (_LOG_PENALTY * np.log(len(values)) + _LEAST_PENALTY)
-    others = [
-        [0, *steps] for k in range(len(values)) for steps in combinations(range(1, len(values)), k)
-    ]
+    others = [[0, *steps] for k in range(len(values)) for steps in combinations(range(1, len(values)), k)]
     best = min(cost(values, weights, other, price) for other in others)
     assert cost(values, weights, starts, price) <= best + 1e-9 * (1 + best)
 

@@ -16,7 +16,7 @@ class BatchFiles:
     """The files of one run."""
 
     reference: str
-    batches: list[Path]
+    batches: list[str]
     history: Path | None
     layout: Layout
 
@@ -30,16 +30,16 @@ class BatchFiles:
         return int(self.reference) if self.reference.isdecimal() else None
 
     @property
-    def inputs(self) -> list[Path]:
+    def inputs(self) -> list[str]:
         """All files that are read, but for the history."""
-        return [*([] if self.moving_reference is not None else [Path(self.reference)]), *self.batches]
+        return [*([] if self.moving_reference is not None else [self.reference]), *self.batches]
 
     def read_reference(self) -> Any:
         """The reference as `track` takes it."""
         if self.moving_reference is not None:
             return self.moving_reference
         with show_progress("Reading ..."):
-            return self.layout.read(Path(self.reference), in_blocks=True)
+            return self.layout.read(self.reference, in_blocks=True)
 
     def read_history(self) -> Any:
         """The batches before, if there are any."""
@@ -60,14 +60,14 @@ class BatchFiles:
 class _Tables(Mapping[str, Any]):
     """The tables of files by their labels, each read when it is asked for."""
 
-    def __init__(self, paths: list[Path], layout: Layout) -> None:
-        from densdiff.comparing.batches import label_paths
+    def __init__(self, paths: list[str], layout: Layout) -> None:
+        from densdiff.comparing.batch_labels import label_paths
 
         self.paths = dict(label_paths(paths))
         self.layout, self.latest = layout, ""
 
     def __getitem__(self, label: str) -> Any:
-        self.latest = str(self.paths[label])
+        self.latest = self.paths[label]
         return self.layout.read(self.paths[label], in_blocks=True)
 
     def __iter__(self) -> Iterator[str]:
@@ -87,7 +87,7 @@ def track_files(files: BatchFiles, **options: Any) -> tuple[Any, bool]:
     past, reference = files.read_history(), files.read_reference()
     tables = _Tables(files.batches, files.layout)
     try:
-        with name_inputs(reference=Path(files.reference)), show_progress("Comparing ..."):
+        with name_inputs(reference=files.reference), show_progress("Comparing ..."):
             result = track(tables, reference=reference, history=past, **options)
     except DensDiffError as error:
         error.file = error.file or tables.latest or None

@@ -19,7 +19,9 @@ def date_changes(
     """The columns with the batch in which their present change began, those first, and the batch for all of them."""
     dated, starts = [], {}
     for column in columns:
-        alarms = [p is not None and p <= alpha and b.differs for p, b in zip(column.pvalue_adjusted, batches, strict=True)]
+        alarms = [
+            p is not None and p <= alpha and b.differs for p, b in zip(column.pvalue_adjusted, batches, strict=True)
+        ]
         start = _begin(batches, column.distance, alarms, is_moving)
         starts[column.name] = start
         dated.append(replace(column, began=None if start is None else batches[start].label))

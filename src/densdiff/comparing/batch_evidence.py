@@ -17,7 +17,7 @@ from densdiff.comparing.results import Comparison
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import draw_rows
 from densdiff.core.tails import COARSE, column_tail, group_cells, pair_tail
-from densdiff.data.match import source_of
+from densdiff.data.inputs import source_of
 from densdiff.data.missing import mark_name
 from densdiff.data.tables import MatchedTables, Request
 from densdiff.sources.sample import Sample

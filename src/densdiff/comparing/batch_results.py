@@ -113,7 +113,9 @@ class BatchesResult(Receipt):
         n_changed, n_compared = len(self.changed), len(self.compared)
         if not n_compared:
             n = len(self.batches)
-            return f"No batch was compared: {n} batch{'es' * (n != 1)} and no reference before {'them' if n > 1 else 'it'}"
+            return (
+                f"No batch was compared: {n} batch{'es' * (n != 1)} and no reference before {'them' if n > 1 else 'it'}"
+            )
         if not n_changed:
             smallest = min(batch.pvalue_adjusted or 0.0 for batch in self.compared)
             of_all = f"none of {n_compared} batches differs" if n_compared > 1 else "the batch does not differ"
@@ -169,9 +171,9 @@ class BatchesResult(Receipt):
     def __str__(self) -> str:
         lines = [self.answer]
         if more := len(self.batches) - _SHOWN:
-            lines += [f"  {more} earlier batch{'es' * (more > 1)}, {sum(b.differs for b in self.batches[:more])} differ"] * (
-                more > 0
-            )
+            lines += [
+                f"  {more} earlier batch{'es' * (more > 1)}, {sum(b.differs for b in self.batches[:more])} differ"
+            ] * (more > 0)
         rows = [TITLES, *(batch_cells(batch) for batch in self.batches[-_SHOWN:])]
         widths = [max(len(row[j]) for row in rows) for j in range(len(TITLES))]
         lines += [f"  {'  '.join(map(str.ljust, row, widths))}".rstrip() for row in rows]
@@ -252,15 +254,16 @@ def where_text(batch: BatchDifference) -> str:
 def _fields_of(content: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a result from its JSON."""
     fields = {name: value for name, value in content.items() if name not in ("answer", "schema", "command")}
-    lists = ("interval", "distance_interval", "columns", "schema")
-    fields["batches"] = [
-        BatchDifference(**{key: tuple(v) if key in lists and v is not None else v for key, v in entry.items()})
-        for entry in content["batches"]
-    ]
+    fields["batches"] = [BatchDifference(**_with_tuples(entry)) for entry in content["batches"]]
     fields["columns"] = [BatchColumn(**entry) for entry in content["columns"]]
     if any(len(column.total_variation) != len(fields["batches"]) for column in fields["columns"]):
         raise ValueError("columns and batches of different number")
     return fields | {"warnings": tuple(content["warnings"])}
+
+
+def _with_tuples(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a batch: JSON has lists for tuples."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
 
 
 def _problem(error: Exception) -> str:

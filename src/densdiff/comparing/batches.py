@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from densdiff import messages
 from densdiff.comparing.batch_dates import date_changes
 from densdiff.comparing.batch_evidence import Evidence, batch_evidence, count_rows
+from densdiff.comparing.batch_labels import label_batches
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
 from densdiff.comparing.compare import Settings, check_settings
 from densdiff.comparing.wording import schema_texts
@@ -85,7 +85,7 @@ def track(
     window = _window(reference)
     described = _describe_reference(reference, window)
     past = _check_history(history, described, settings)
-    entries = _label_batches(batches)
+    entries = label_batches(batches)
     request = Request(("reference", "batch"), columns, exclude, kinds, missing)
     with messages.collect_warnings() as texts:
         result = _track(entries, past, _References(reference, window, past), (request, settings, described))
@@ -131,58 +131,6 @@ def _check_history(history: Any, described: str, settings: Settings) -> BatchesR
     return history
 
 
-def _label_batches(batches: Any) -> list[tuple[str, Callable[[], Any]]]:
-    """Labels and how to get each table, in their order; a table is asked for when its turn comes, and only then."""
-    need = f"{messages.argument('batches')} must be a mapping of labels to tables, or a list of (label, table) or of paths"
-    if isinstance(batches, Mapping):
-        entries = [(label, partial(batches.__getitem__, label)) for label in batches]
-    elif isinstance(batches, Sequence) and not isinstance(batches, (str, bytes)):
-        pairs = [entry for entry in batches if isinstance(entry, tuple) and len(entry) == 2]
-        pairs = pairs or label_paths([entry for entry in batches if isinstance(entry, (str, PathLike))])
-        if len(pairs) < len(batches):
-            odd = next(entry for entry in batches if entry not in pairs and not isinstance(entry, (str, PathLike)))
-            raise InputError(f"{need}; got {messages.describe_value(odd)} among them", argument="batches")
-        entries = [(label, partial(_itself, table)) for label, table in pairs]
-    else:
-        raise InputError(f"{need}; got {messages.describe_value(batches)}", argument="batches")
-    if not entries:
-        raise InputError(f"{need}; got none", argument="batches")
-    labelled = [(messages.escaped(str(label)), get) for label, get in entries]
-    seen: set[str] = set()
-    for label, _ in labelled:
-        if label in seen:
-            text = f"{messages.argument('batches')} have the label {messages.shown(label)} twice; each needs its own"
-            raise InputError(text, argument="batches")
-        seen.add(label)
-    return labelled
-
-
-def _itself(table: Any) -> Any:
-    return table
-
-
-def label_paths(paths: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Paths labelled by their files, without endings unless only these, or the folders, tell them apart."""
-    labels: list[str] = []
-    for naming in (_stem, _name, _folder_and_name, str):
-        labels = [naming(Path(path)) for path in paths]
-        if len(set(labels)) == len(labels):
-            break
-    return list(zip(labels, paths, strict=True))
-
-
-def _stem(path: Path) -> str:
-    return path.stem
-
-
-def _name(path: Path) -> str:
-    return path.name
-
-
-def _folder_and_name(path: Path) -> str:
-    return f"{path.parent.name}/{path.name}"
-
-
 class _References:
     """What the next batch is compared with: one table, or the last batches."""
 
@@ -206,7 +154,9 @@ class _References:
         """The reference of the next batch, None while there is none."""
         if lacking := [label for label in self.needed if label not in [name for name, _ in self.held]]:
             what = f"the batch{'es' * (len(lacking) > 1)} {messages.listed(lacking)} of the history"
-            text = f"{what} must be given again before new ones: they are the reference, and a saved history holds no rows"
+            text = (
+                f"{what} must be given again before new ones: they are the reference, and a saved history holds no rows"
+            )
             raise InputError(text, argument="batches")
         self.needed = []
         return self.held[0][1] if len(self.held) == (self.window or 1) else None
@@ -245,7 +195,9 @@ def _track(
             batches.append(_difference(label, evidence, n_compared, settings.alpha))
             _append_columns(columns, evidence, error_share(n_compared), len(batches))
         references.follow(label, table)
-    ordered, began = date_changes(batches, _padded(columns, len(batches)), settings.alpha, references.window is not None)
+    ordered, began = date_changes(
+        batches, _padded(columns, len(batches)), settings.alpha, references.window is not None
+    )
     return _result(batches, ordered, began, references, asked)
 
 
@@ -283,8 +235,10 @@ def _append_columns(columns: dict[str, BatchColumn], evidence: Evidence, share: 
         adjusted = min(1.0, evidence.columns.get(column.name, 1.0) / share)
         entry = (column.total_variation, column.normalized, adjusted)
         lists = (before.total_variation, before.distance, before.pvalue_adjusted)
-        longer = [[*_pad(values, count - 1), value] for values, value in zip(lists, entry, strict=True)]
-        columns[column.name] = BatchColumn(column.name, *longer)
+        variation, distance, pvalue = (
+            [*_pad(values, count - 1), value] for values, value in zip(lists, entry, strict=True)
+        )
+        columns[column.name] = BatchColumn(column.name, variation, distance, pvalue)
 
 
 def _padded(columns: dict[str, BatchColumn], count: int) -> list[BatchColumn]:
