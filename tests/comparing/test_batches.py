@@ -120,6 +120,13 @@ def test_the_batch_before_shows_a_change_once():
     assert found.began == SINCE
 
 
+def test_a_window_of_batches_shows_a_change_until_it_is_full_of_it(found):
+    rolling = dd.track(some(1, 2, 3, 4), reference=2, **SETTINGS)
+    assert [batch.is_compared for batch in rolling.batches] == [False, False, True, True]
+    assert rolling.batches[-1].n_reference == 160
+    assert (rolling.began, rolling.reference) == (SINCE, "last 2 batches")
+
+
 def test_columns_that_come_and_go_are_a_difference_and_leave_gaps():
     other = rows(9) | {"new": np.arange(80) % 3.0}
     with pytest.warns(dd.DensDiffWarning, match="new"):
@@ -185,6 +192,7 @@ def history_of(distances, alarms, sizes=None):
         ([0.0] * 20, set(), False, None),
         ([0.0] * 19 + [0.0001], {19}, False, "19"),  # no step: the batch itself
         ([0.05], {0}, False, "0"),
+        ([0.0, 0.01, 0.3, 0.1], {2, 3}, True, "2"),
     ],
 )
 def test_the_date_is_that_of_the_step_and_not_of_the_first_alarm(distances, alarms, is_moving, began):
@@ -196,6 +204,17 @@ def test_the_date_is_that_of_the_step_and_not_of_the_first_alarm(distances, alar
 def test_a_small_noisy_batch_moves_no_date():
     batches, columns = history_of([0.0, 0.0, 0.05, 0.0, 0.0, 0.06, 0.06], {5, 6}, [2000, 2000, 20] + [2000] * 4)
     assert date_changes(batches, columns, 0.05, False)[1] == "5"
+
+
+def test_a_big_day_is_no_drift():
+    """Neither the distance, which is unbiased at any size, nor the lower limit grows with the number of rows."""
+    sizes = [300, 300, 20_000, 300]
+    days = [(str(k), rows(50 + k, n=n)) for k, n in enumerate(sizes)]
+    found = dd.track(days, reference=rows(49, n=2000), columns=["age"], **SETTINGS)
+    assert not found.differ
+    usual = max(batch.distance for batch in found.batches if batch.n == 300)
+    assert found.batches[2].distance <= usual + 0.002
+    assert [batch.interval[0] for batch in found.batches] == [0.0] * 4
 
 
 def test_texts_and_tables_say_the_same(found):

@@ -62,7 +62,7 @@ def _begin(
     if last < len(starts) - 1 and not is_moving:
         return None
     first = last
-    while first > 0 and has_alarm[first - 1] and not is_moving:
+    while first > 0 and has_alarm[first - 1]:
         first -= 1
     begin, end = starts[first], ends[first]
     if found[begin:end].mean() < 0.5 and begin == 0:  # no step stands out: the first batch that was found

@@ -4,6 +4,7 @@ With B permutations no p-value is below 1 / (B + 1), and after a year of nights 
 level of a batch belongs to exact bounds of the cells of columns and of pairs of columns (`core.tails`).
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from operator import add
 from typing import Any
@@ -90,6 +91,18 @@ def table_tails(tables: MatchedTables, seed: int) -> Tails:
 def _rows_of(sample: Sample, seed: int) -> FloatArray:
     """All rows of a table, or as many as are enough."""
     return sample[:] if len(sample) <= _ROWS else sample[draw_rows(seed, len(sample), _ROWS)]
+
+
+@dataclass(frozen=True)
+class JoinedTables:
+    """The rows of several batches, one after the other, as blocks."""
+
+    batches: Sequence[tuple[str, Any]]  # labels and tables
+
+    def __iter__(self) -> Iterator[Any]:
+        for label, table in self.batches:
+            for _, block in source_of(table, label, keep_text=True).in_order(None):
+                yield block
 
 
 def count_rows(table: Any, label: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.comparing.batch_dates import date_changes
-from densdiff.comparing.batch_evidence import Evidence, batch_evidence, count_rows
+from densdiff.comparing.batch_evidence import Evidence, JoinedTables, batch_evidence, count_rows
 from densdiff.comparing.batch_labels import label_batches
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
 from densdiff.comparing.compare import Settings, check_settings
@@ -159,7 +159,9 @@ class _References:
             )
             raise InputError(text, argument="batches")
         self.needed = []
-        return self.held[0][1] if len(self.held) == (self.window or 1) else None
+        if len(self.held) < (self.window or 1):
+            return None
+        return self.held[0][1] if len(self.held) == 1 else JoinedTables(self.held)
 
     def follow(self, label: str, table: Any) -> None:
         """Let a batch be the reference, or a part of it, from now on."""

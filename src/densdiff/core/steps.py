@@ -10,6 +10,7 @@ from densdiff.core.scaling import FloatArray
 # Of a squared step, in units of the noise of one value: twice the logarithm of the length, as for normal values, and
 # a constant so that short sequences are not cut by chance.
 _LOG_PENALTY, _LEAST_PENALTY = 2.0, 6.0
+_FEW = 12
 _MEDIAN_CHI_SQUARE = 0.4549364231195724  # with one degree of freedom
 
 
@@ -37,8 +38,8 @@ def level_steps(values: FloatArray, weights: FloatArray, least_noise: float) -> 
 
 
 def _noise(values: FloatArray, weights: FloatArray) -> float:
-    """Variance of a value of weight 1, from differences of neighbours."""
-    if len(values) < 3:
+    """Variance of a value of weight 1, from differences of neighbours; 0 if they are so few that steps rule them."""
+    if len(values) < _FEW:
         return 0.0
     together = weights[1:] * weights[:-1] / (weights[1:] + weights[:-1])
     return float(np.median(together * np.diff(values) ** 2)) / _MEDIAN_CHI_SQUARE
