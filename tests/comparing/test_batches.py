@@ -8,7 +8,10 @@ import pytest
 import densdiff as dd
 from densdiff.comparing.batch_dates import date_changes
 from densdiff.comparing.batch_labels import label_paths
+from densdiff.comparing.batch_evidence import profile_tails
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference
+from densdiff.comparing.profile_comparison import pair_profiles
+from densdiff.data.tables import Request
 from densdiff.testing.sequential import error_share
 
 SETTINGS = {"n_permutations": 39, "random_state": 1}
@@ -125,6 +128,29 @@ def test_a_window_of_batches_shows_a_change_until_it_is_full_of_it(found):
     assert [batch.is_compared for batch in rolling.batches] == [False, False, True, True]
     assert rolling.batches[-1].n_reference == 160
     assert (rolling.began, rolling.reference) == (SINCE, "last 2 batches")
+
+
+def test_profiles_stand_for_the_reference_and_for_batches(tmp_path):
+    reference = dd.profile(rows(0, n=400), random_state=0)
+    reference.save(tmp_path / "may.profile")
+    days = {str(k): rows(k, 0.8 * (k >= 3), n=400) for k in range(1, 5)}
+    with pytest.warns(dd.DensDiffWarning):
+        found = dd.track(days, reference=tmp_path / "may.profile", **SETTINGS)
+    assert (found.began, found.present, found.reference) == ("3", ["spend"], "may.profile")
+    profiles = {label: dd.profile(table, like=reference) for label, table in days.items()}
+    with pytest.warns(dd.DensDiffWarning):
+        rolling = dd.track(profiles, reference=2, **SETTINGS)
+    assert [batch.n_reference for batch in rolling.batches] == [None, None, 800, 800]
+    assert rolling.began == "3"
+
+
+def test_levels_that_were_rare_in_a_profile_raise_no_alarm():
+    def words(seed):
+        return {"word": np.random.default_rng(seed).integers(0, 300, 1000).astype(str).astype(object)}
+
+    reference = dd.profile(words(0), random_state=0)
+    pair = pair_profiles(reference, words(1), ("A", "B"), Request())
+    assert profile_tails(pair).columns["word"] > 0.05
 
 
 def test_columns_that_come_and_go_are_a_difference_and_leave_gaps():

@@ -6,18 +6,21 @@ level of a batch belongs to exact bounds of the cells of columns and of pairs of
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
 
-from densdiff.comparing.compare import Settings, compare_matched, match_as_asked
+from densdiff.comparing.compare import Settings, compare_matched, compare_profiles, match_as_asked
 from densdiff.comparing.decision import decision_pvalue
 from densdiff.comparing.effects import MinEffect, smallest_effect
+from densdiff.comparing.profile import Profile
+from densdiff.comparing.profile_comparison import ProfilePair, pair_profiles
 from densdiff.comparing.results import Comparison
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import draw_rows
-from densdiff.core.tails import COARSE, column_tail, group_cells, pair_tail
+from densdiff.core.tails import CELLS, COARSE, column_tail, group_cells, pair_tail, tail_bound
 from densdiff.data.inputs import source_of
 from densdiff.data.missing import mark_name
 from densdiff.data.tables import MatchedTables, Request
@@ -47,6 +50,9 @@ class Tails:
 
 def batch_evidence(reference: Any, batch: Any, request: Request, settings: Settings) -> Evidence:
     """The comparison of a batch with its reference, and what it tells."""
+    if isinstance(reference, Profile) or isinstance(batch, Profile):
+        profiles = pair_profiles(reference, batch, request.where, request)
+        return combine_evidence(compare_profiles(profiles, settings), profile_tails(profiles), settings.min_effect)
     tables = match_as_asked(reference, batch, request, settings)
     comparison = compare_matched(tables, settings)
     return combine_evidence(comparison, table_tails(tables, settings.seed), settings.min_effect)
@@ -88,6 +94,35 @@ def table_tails(tables: MatchedTables, seed: int) -> Tails:
     return Tails(columns, pair_tail(np.column_stack(coarse), n))
 
 
+def profile_tails(profiles: ProfilePair) -> Tails:
+    """What the cells of two profiles tell; they have no cells of pairs.
+
+    Levels that were rare in the table that the cells were made of are put together there, so all others together say
+    nothing: they would be fewer in that table than anywhere else.
+    """
+    a, b = profiles.a, profiles.b
+    tests: list[tuple[str, float]] = []
+    for j, own in enumerate(a.frame.numbers):
+        tests.append((own.name, column_tail(a.cells[j], b.cells[j], is_ordered=True)))
+        tests.append((own.name, float(tail_bound(a.missing[j], b.missing[j], a.n, b.n))))
+    for j, level in enumerate(a.frame.categories):
+        frequent = np.argsort(-(a.levels[j] + b.levels[j])[:-1], kind="stable")[:CELLS]
+        bounds = tail_bound(a.levels[j][frequent], b.levels[j][frequent], a.n, b.n)
+        tests.append((level.name, min(1.0, len(frequent) * float(bounds.min()))))
+    columns: dict[str, float] = {}
+    for name, pvalue in tests:
+        columns[name] = min(columns.get(name, 1.0), len(tests) * pvalue)
+    return Tails(columns, 1.0)
+
+
+def join_batches(batches: Sequence[tuple[str, Any]]) -> Any:
+    """Several batches as one table, or profiles as one."""
+    tables = [table for _, table in batches]
+    if all(isinstance(table, Profile) for table in tables):
+        return reduce(Profile.merge, tables)
+    return JoinedTables(batches)
+
+
 def _rows_of(sample: Sample, seed: int) -> FloatArray:
     """All rows of a table, or as many as are enough."""
     return sample[:] if len(sample) <= _ROWS else sample[draw_rows(seed, len(sample), _ROWS)]
@@ -107,6 +142,8 @@ class JoinedTables:
 
 def count_rows(table: Any, label: str) -> int:
     """How many rows a batch has that is not compared."""
+    if isinstance(table, Profile):
+        return table.n
     source = source_of(table, label, keep_text=True)
     if source.rows is not None:
         return source.rows

@@ -10,10 +10,10 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.comparing.batch_dates import date_changes
-from densdiff.comparing.batch_evidence import Evidence, JoinedTables, batch_evidence, count_rows
+from densdiff.comparing.batch_evidence import Evidence, batch_evidence, count_rows, join_batches
 from densdiff.comparing.batch_labels import label_batches
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
-from densdiff.comparing.compare import Settings, check_settings
+from densdiff.comparing.compare import Settings, check_settings, load_if_saved
 from densdiff.comparing.wording import schema_texts
 from densdiff.data import parameters
 from densdiff.data.missing import CHOICES
@@ -49,8 +49,9 @@ def track(
     Parameters
     ----------
     batches : mapping of labels to tables, or sequence of (label, table) or of paths
-        In the order of time. A table is anything that `compare` takes; a path alone is labelled by its file.
-    reference : table, "first", "previous" or int
+        In the order of time. A table is anything that `compare` takes, a `Profile` too; a path alone is labelled by its
+        file.
+    reference : table, Profile, "first", "previous" or int
         What each batch is compared with: one table, the first batch, the batch before it, or so many batches before it
         together. A fixed reference shows slow drift; one that moves on shows sudden changes only.
     history : BatchesResult, optional
@@ -137,7 +138,7 @@ class _References:
     def __init__(self, reference: Any, window: int | None, past: BatchesResult | None) -> None:
         is_given = window is None and not (isinstance(reference, str) and reference == "first")
         self.window = window
-        self.held: list[tuple[str, Any]] = [("", reference)] if is_given else list(past.held) if past else []
+        self.held: list[tuple[str, Any]] = [("", load_if_saved(reference))] if is_given else list(past.held) if past else []
         # of a history that was read from a file nothing is held: the batches that serve as reference must come again
         self.needed = [] if is_given or self.held or past is None else self._labels_of(past)
 
@@ -148,7 +149,7 @@ class _References:
     def remember(self, label: str, get_table: Callable[[], Any]) -> None:
         """Take a batch of the history that came again, if it serves as reference; else it is not read."""
         if label in self.needed:
-            self.held.append((label, get_table()))
+            self.held.append((label, load_if_saved(get_table())))
 
     def current(self) -> Any:
         """The reference of the next batch, None while there is none."""
@@ -161,7 +162,7 @@ class _References:
         self.needed = []
         if len(self.held) < (self.window or 1):
             return None
-        return self.held[0][1] if len(self.held) == 1 else JoinedTables(self.held)
+        return self.held[0][1] if len(self.held) == 1 else join_batches(self.held)
 
     def follow(self, label: str, table: Any) -> None:
         """Let a batch be the reference, or a part of it, from now on."""
@@ -184,7 +185,7 @@ def _track(
         if label in known:
             references.remember(label, get_table)
             continue
-        reference, table = references.current(), get_table()
+        reference, table = references.current(), load_if_saved(get_table())
         if reference is None:
             batches.append(BatchDifference(label, count_rows(table, label)))
         else:

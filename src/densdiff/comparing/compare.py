@@ -119,13 +119,13 @@ def compare(
     """
     settings = check_settings(alpha, min_effect, n_permutations, random_state)
     request = Request(display_names(A, B, names), columns, exclude, kinds, missing)
-    A, B = (_load_if_saved(table) for table in (A, B))
+    A, B = (load_if_saved(table) for table in (A, B))
     if isinstance(A, Profile) or isinstance(B, Profile):
-        return _compare_profiles(pair_profiles(A, B, request.where, request), settings)
+        return compare_profiles(pair_profiles(A, B, request.where, request), settings)
     return compare_as_asked(A, B, request, settings)
 
 
-def _load_if_saved(table: Any) -> Any:
+def load_if_saved(table: Any) -> Any:
     """The profile that a path names, by its ending; any other table as it is."""
     is_saved = is_path(table) and str(table).lower().endswith(PROFILE_ENDING)
     return Profile.load(table) if is_saved else table
@@ -211,7 +211,7 @@ def _rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, se
     return x, y
 
 
-def _compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
+def compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
     """Two profiles: each column by itself, and all together by the sums over blocks of rows."""
     seed = settings.seed
     with messages.collect_warnings() as texts:
