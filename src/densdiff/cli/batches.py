@@ -39,7 +39,7 @@ class BatchFiles:
         if self.moving_reference is not None:
             return self.moving_reference
         with show_progress("Reading ..."):
-            return _read(self.layout, self.reference)
+            return self.layout.read_compared(self.reference)
 
     def read_history(self) -> Any:
         """The batches before, if there are any."""
@@ -68,20 +68,13 @@ class _Tables(Mapping[str, Any]):
 
     def __getitem__(self, label: str) -> Any:
         self.latest = self.paths[label]
-        return _read(self.layout, self.paths[label])
+        return self.layout.read_compared(self.paths[label])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.paths)
 
     def __len__(self) -> int:
         return len(self.paths)
-
-
-def _read(layout: Layout, path: str) -> Any:
-    """A table, or a profile by its path, which `track` loads."""
-    from densdiff.comparing.profile import PROFILE_ENDING
-
-    return path if path.lower().endswith(PROFILE_ENDING) else layout.read(path, in_blocks=True)
 
 
 def track_files(files: BatchFiles, **options: Any) -> tuple[Any, bool]:

@@ -138,7 +138,9 @@ class _References:
     def __init__(self, reference: Any, window: int | None, past: BatchesResult | None) -> None:
         is_given = window is None and not (isinstance(reference, str) and reference == "first")
         self.window = window
-        self.held: list[tuple[str, Any]] = [("", load_if_saved(reference))] if is_given else list(past.held) if past else []
+        self.held: list[tuple[str, Any]] = (
+            [("", load_if_saved(reference))] if is_given else list(past.held) if past else []
+        )
         # of a history that was read from a file nothing is held: the batches that serve as reference must come again
         self.needed = [] if is_given or self.held or past is None else self._labels_of(past)
 
