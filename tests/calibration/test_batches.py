@@ -4,14 +4,14 @@ from scipy.stats import binom
 
 from tests.calibration.batches import ALPHA, Year, outcome
 
-RUNS = 4
+RUNS = 2
 
 
 def test_nights_without_change_stay_quiet():
-    found = [outcome(Year(6, 80, 2, 39), run) for run in range(RUNS)]
+    found = [outcome(Year(3, 80, 2, 39), run) for run in range(RUNS)]
     assert sum(entry[0] for entry in found) <= binom.isf(1e-3, RUNS, ALPHA)
 
 
 def test_a_change_is_found_dated_and_named():
-    _, delay, off, is_named = outcome(Year(8, 400, 2, 39, change=6), 0)
+    _, delay, off, is_named = outcome(Year(5, 300, 2, 39, change=4), 0)
     assert (delay, off, is_named) == (1, 0, True)
