@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from densdiff.comparing.compare import Settings, compare_matched, compare_profiles, match_as_asked
+from densdiff.comparing.compare import compare_matched, compare_profiles, match_as_asked
 from densdiff.comparing.decision import decision_pvalue
 from densdiff.comparing.effects import MinEffect, smallest_effect
 from densdiff.comparing.profile import Profile
 from densdiff.comparing.profile_comparison import ProfilePair, pair_profiles
 from densdiff.comparing.results import Comparison
+from densdiff.comparing.settings import Settings
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import draw_rows
 from densdiff.core.tails import CELLS, COARSE, column_tail, group_cells, pair_tail, tail_bound

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from densdiff import messages
-from densdiff.comparing.compare import Settings, check_settings, compare_as_asked, display_names
+from densdiff.comparing.compare import compare_as_asked
 from densdiff.comparing.decision import decision_pvalue
 from densdiff.comparing.group_results import GroupDifference, GroupsResult, group_reasons
+from densdiff.comparing.naming import display_names
 from densdiff.comparing.results import Comparison
+from densdiff.comparing.settings import Settings, check_settings
 from densdiff.core import resample
 from densdiff.data.grouping import GroupedTables, Key, group_label, group_tables, refuse_same_labels, without_groups
 from densdiff.data.match import SchemaChanges

@@ -1,0 +1,99 @@
+"""All columns of two tables together: their distance, their test, and the rows that tell of them.
+
+What is told of single columns is in `columns`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.comparing.columns import CONFIDENCE
+from densdiff.comparing.settings import Settings
+from densdiff.core import selection
+from densdiff.data.pair import Pair
+from densdiff.data.tables import MatchedTables
+from densdiff.errors import plain
+from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.results import DistanceResult
+from densdiff.solvers.column import PICTURE_ROWS
+from densdiff.solvers.prepared import rows_to_prefetch
+from densdiff.sources.sample import all_at_once
+from densdiff.sources.together import run_together
+from densdiff.testing.two_sample import TwoSampleResult, pair_test
+from densdiff.threads import cores
+
+_JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
+_DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
+
+
+def joint_rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
+    """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
+    fitted, drawn = rows_to_prefetch(seed, LSDD().n_centers, n, m), (_JOINT_ROWS, _DISTANCE_ROWS, PICTURE_ROWS)
+    x, y = (
+        np.concatenate([rows, *(selection.draw_rows(seed, size, min(size, most)) for most in drawn)])
+        for rows, size in zip(fitted, (n, m), strict=True)
+    )
+    return x, y
+
+
+@dataclass(frozen=True)
+class Joint:
+    """What is known of all columns together, and the rows that tell it."""
+
+    distance: DistanceResult
+    test: TwoSampleResult
+    rows: Pair
+    copies: int  # how often every row occurs
+    notes: list[str]
+
+
+def compare_together(tables: MatchedTables, settings: Settings) -> Joint:
+    """The distance and the test of all columns together."""
+    seed = settings.seed
+    d, all_rows = len(tables.names), sum(tables.sizes)
+    few_columns = d == 1 or (d == 2 and not any(tables.levels))
+    joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    most = all_rows if few_columns else _DISTANCE_ROWS
+    # a draw of rows that all occur several times would hold some of them once
+    source = tables if max(tables.rows) <= most else distinct_rows(tables, joint.copies)
+    pair, notes = _draw_rows(source, seed, most, "the L2 distance")
+    tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
+    is_read_twice = not all_at_once(pair.x, pair.y, tested.x, tested.y)  # a file has one reader at a time
+    distance, test = run_together(
+        [
+            lambda: LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE),
+            lambda: pair_test(LSDD(random_state=seed), tested, settings.permutations),
+        ],
+        1 if is_read_twice else cores(),
+    )
+    told = set(map(plain, tables.notes))  # of both tables, as their parts call them
+    own = [text for text in (*distance.warnings, *test.warnings) if text not in told]
+    return Joint(distance, test, joint, max(pair.copies, joint.copies), [*own, *notes])
+
+
+def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:
+    """At most so many rows of each table, the same ones of two that are the same, and a note if not all are taken."""
+    sizes = tables.rows
+    whole = max(sizes) <= most
+    if whole and (most > _JOINT_ROWS or all_at_once(tables.a, tables.b)):
+        return tables.pair(), []
+    rows_a, rows_b = (np.sort(selection.draw_rows(seed, size, min(size, most))) for size in sizes)
+    note = [] if whole else [f"{purpose} uses {len(rows_a)} and {len(rows_b)} rows drawn at random"]
+    return tables.some(rows_a, rows_b).pair(), note
+
+
+def distinct_rows(tables: MatchedTables, copies: int) -> MatchedTables:
+    """Each row once if all rows occur equally often, else the tables as they are."""
+    if copies == 1:
+        return tables
+    firsts = (selection.first_of_equal(rows[:]) for rows in (tables.a, tables.b))
+    return tables.some(*firsts)
+
+
+def rows_in_memory(tables: MatchedTables, distinct: MatchedTables, joint: Pair, seed: int) -> Pair:
+    """Rows for pairs and regions, which need them in one piece: those of the joint test if these are."""
+    if distinct is not tables:
+        joint, _ = _draw_rows(distinct, seed, _JOINT_ROWS)
+    if not all_at_once(joint.x, joint.y):
+        joint, _ = _draw_rows(tables, seed, _JOINT_ROWS)
+    return joint
