@@ -33,7 +33,7 @@ def night(random, rows, columns, shift=0.0):
     table = {"c0": common + random.normal(size=rows) + shift * np.sqrt(2.0)}
     for j in range(1, columns):
         own = common * (j % 2) + random.normal(size=rows)
-        kinds = (own.round(1), np.exp(own), np.array(["low", "middle", "high"])[np.digitize(own, [-0.5, 0.8])])
+        kinds = (own.round(1), np.exp(0.5 * own), np.array(["low", "middle", "high"])[np.digitize(own, [-0.5, 0.8])])
         table[f"c{j}"] = kinds[j % 3]
     return table
 

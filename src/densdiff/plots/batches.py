@@ -30,7 +30,7 @@ def plot_batches(result: Any, ax: Any = None) -> Any:
     --------
     >>> import densdiff as dd
     >>> tables = dd.datasets.mixed_tables(60, random_state=0)
-    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=19, random_state=0)
+    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
     >>> dd.plots.plot_batches(result).get_ylabel()
     '% of the rows that would have to change'
     """
@@ -69,7 +69,7 @@ def plot_batch_columns(result: Any, ax: Any = None) -> Any:
     --------
     >>> import densdiff as dd
     >>> tables = dd.datasets.mixed_tables(60, random_state=0)
-    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=19, random_state=0)
+    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
     >>> ax = dd.plots.plot_batch_columns(result)
     """
     _refuse_other(result, "plot_batch_columns")

@@ -42,7 +42,7 @@ def write_batches(path: str | PathLike[str], result: Any, title: str | None = No
     >>> import densdiff as dd
     >>> from densdiff.report import write_batches
     >>> tables = dd.datasets.mixed_tables(60, random_state=0)
-    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=19, random_state=0)
+    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_batches(Path(folder, "report.html"), result).name
     'report.html'
