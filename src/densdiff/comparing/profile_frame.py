@@ -83,10 +83,10 @@ class NumberFrame:
         is_spike = counts > max(_SPIKE * float(np.median(counts[occupied])) if len(occupied) else 0.0, _SPIKE)
         spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
         cells = np.repeat(others, counts[others])
-        for target in np.unique(self.merged[:, 1]):
-            members = np.append(self.merged[self.merged[:, 1] == target, 0], target)
-            own = cells == target
-            cells[own] = random.choice(members, int(own.sum()))
+        low, high = np.arange(SIZE), np.arange(SIZE)
+        np.minimum.at(low, self.merged[:, 1], self.merged[:, 0])
+        np.maximum.at(high, self.merged[:, 1], self.merged[:, 0])
+        cells = random.integers(low[cells], high[cells], endpoint=True)
         return np.concatenate([np.repeat(self.cells.middles(spikes), counts[spikes]), self.cells.spread(cells, random)])
 
     def inner(self, values: FloatArray) -> FloatArray:
@@ -148,7 +148,7 @@ class Frame:
     pairs: npt.NDArray[np.intp]  # (p, 2) of columns
     axis_values: FloatArray  # (r,) of the covariance of the leading features
     axes: FloatArray  # (d, r)
-    form_quantiles: FloatArray  # (forms, knots) of the quadratic forms
+    form_quantiles: FloatArray  # (forms, knots) means of neighbours among the values of the quadratic forms
 
     @classmethod
     def of(
@@ -161,7 +161,8 @@ class Frame:
         columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
         leading = leading_features(columns)
         forms = QuadraticForms.of(leading)
-        quantiles = np.quantile(forms(leading), (np.arange(_KNOTS) + 0.5) / _KNOTS, axis=0).T
+        parts = np.array_split(np.sort(forms(leading), axis=0), min(_KNOTS, max(1, len(rows) // LEAST_ROWS)))
+        quantiles = np.array([part.mean(axis=0) for part in parts]).T
         apart = median_distance(np.hstack([frame.inner(rows), *columns[len(numbers) :]]))
         widths = tuple(float(width * apart) for width in _WIDTHS)
         pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
