@@ -68,7 +68,7 @@ CELLS = (
         for n, m, d in ((100, 100, 1), (100, 100, 3), (500, 200, 12), (2000, 200, 3))
     ),
     Cell("mixed, with missing values", partial(_of_kind, "mixed", 300, 300), True),
-    *(Cell(kind, partial(_of_kind, kind, 200, 200), True) for kind in ("heavy", "categories", "ties")),
+    *(Cell(kind, partial(_of_kind, kind, 200, 200), True) for kind in ("t3, d = 5", "categories", "ties")),
     *(Cell(f"{name}, n = 100", partial(_alternative, name)) for name in ("shift", "scale", "corr.", "bimodal", "tail")),
     Cell("perturbed uniform, d = 1, by 0.3", partial(_family, "perturbed uniform, d = 1", 0.3)),
     Cell("perturbed uniform, d = 2, by 0.8", partial(_family, "perturbed uniform, d = 2", 0.8)),

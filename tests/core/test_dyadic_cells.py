@@ -117,7 +117,7 @@ def test_which_empty_cells_join_tells_no_small_cell(counts, least):
         ends = np.flatnonzero(~alone)
         for end in ends[[0, -1]] if len(ends) else ():
             outside = end < occupied[0] or end > occupied[-1]
-            assert not outside or abs(end - occupied).min() < 16
+            assert not outside or abs(end - occupied).min() < 4
 
 
 def test_empty_cells_beyond_the_rows_stay_as_they_are():

@@ -16,6 +16,7 @@ _A_DOUBLING, _DOUBLINGS = 16, 64  # cells beyond the core while the distance dou
 _OUTER = _A_DOUBLING * _DOUBLINGS
 SIZE = 2 * (CORE + _OUTER) + 1
 _A_SCALE = 128.0  # cells in a typical deviation
+_ENDS = 4  # cells to whose multiples the outermost ranges of small cells are rounded
 _LEAST_POWER = -1000  # of two, of a width
 _NORMAL = 1.349  # quartiles of a normal density are as many deviations apart
 
@@ -68,7 +69,7 @@ def merge_small(counts: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int
 
     Seen from either end towards the middle row, cells join the next occupied one until they hold ``least`` rows, with
     the empty cells between them: else these would tell where a single row is. For the same reason the outermost ranges
-    end at a multiple of 16 cells, a doubling beyond the core. Other empty cells stay as they are: they tell of no row,
+    end at a multiple of four cells, a fifth of the distance beyond the core. Other empty cells stay as they are: they tell of no row,
     and rows that come later may be there.
     """
     target = np.arange(len(counts))
@@ -76,9 +77,9 @@ def merge_small(counts: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int
     for k, cells in enumerate(ranges):
         low, high, is_one = min(cells), max(cells), len(cells) == 1
         if k == 0 and not is_one:
-            low -= low % _A_DOUBLING
+            low -= low % _ENDS
         if k == len(ranges) - 1 and not is_one:
-            high += _A_DOUBLING - 1 - high % _A_DOUBLING
+            high += _ENDS - 1 - high % _ENDS
         target[low : high + 1] = cells[-1]
     return target
 
