@@ -36,6 +36,7 @@ _WAVES = 256  # frequencies of each width
 _WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
 
 _SPIKE = 10.0  # times the rows of the usual cell: a value that stands out
+_ALONE = 4  # empty cells on either side of a value that stands alone, as marks of missing values do
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 
 CountArray = npt.NDArray[np.int64]
@@ -75,12 +76,16 @@ class NumberFrame:
         return np.asarray(counts, dtype=np.int64)
 
     def values_anew(self, counts: CountArray, random: np.random.Generator) -> FloatArray:
-        """Values with these counts in the cells: of a discrete column, and in a cell with far more rows than others,
-        the one that stands for the cell; else any within the cells that it was put together of."""
+        """Values with these counts in the cells: of a discrete column, and in a cell with far more rows than others or
+        with none near it, the one that stands for the cell; else any within the cells that it was put together of."""
         occupied = np.flatnonzero(counts)
         if self.cells.is_discrete:
             return np.repeat(self.cells.middles(occupied), counts[occupied])
         is_spike = counts > max(_SPIKE * float(np.median(counts[occupied])) if len(occupied) else 0.0, _SPIKE)
+        is_used = counts > 0
+        is_used[self.merged.ravel()] = True
+        near = np.convolve(is_used, np.ones(2 * _ALONE + 1, dtype=np.intp), mode="same")
+        is_spike |= (near == 1) & (counts >= _SPIKE)
         spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
         cells = np.repeat(others, counts[others])
         low, high = np.arange(SIZE), np.arange(SIZE)
