@@ -75,7 +75,7 @@ def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Profile:
     for j, (name, center, width, is_discrete, scale, has_missing) in enumerate(described):
         own = DyadicCells(center, width, is_discrete)
         merged, counted = (_pairs_of_cells(arrays, f"{what}_{j}") for what in ("merged", "cells"))
-        if (merged >= SIZE).any():
+        if (merged >= SIZE).any() or np.isin(merged[:, 1], merged[:, 0]).any():
             raise InputError(f"its array merged_{j} names cells that there are not")
         knots, rows = arrays.pop(f"knots_{j}"), arrays.pop(f"knot_rows_{j}")
         if (

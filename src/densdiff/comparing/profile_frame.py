@@ -36,6 +36,7 @@ _WAVES = 256  # frequencies of each width
 _WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
 
 _SPIKE = 10.0  # times the rows of the usual cell: a value that stands out
+_ALONE = 4  # empty cells on either side of a value that stands alone, as marks of missing values do
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 
 CountArray = npt.NDArray[np.int64]
@@ -75,18 +76,22 @@ class NumberFrame:
         return np.asarray(counts, dtype=np.int64)
 
     def values_anew(self, counts: CountArray, random: np.random.Generator) -> FloatArray:
-        """Values with these counts in the cells: of a discrete column, and in a cell with far more rows than others,
-        the one that stands for the cell; else any within the cells that it was put together of."""
+        """Values with these counts in the cells: of a discrete column, and in a cell with far more rows than others or
+        with none near it, the one that stands for the cell; else any within the cells that it was put together of."""
         occupied = np.flatnonzero(counts)
         if self.cells.is_discrete:
             return np.repeat(self.cells.middles(occupied), counts[occupied])
         is_spike = counts > max(_SPIKE * float(np.median(counts[occupied])) if len(occupied) else 0.0, _SPIKE)
+        is_used = counts > 0
+        is_used[self.merged.ravel()] = True
+        near = np.convolve(is_used, np.ones(2 * _ALONE + 1, dtype=np.intp), mode="same")
+        is_spike |= (near == 1) & (counts >= _SPIKE)
         spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
         cells = np.repeat(others, counts[others])
-        for target in np.unique(self.merged[:, 1]):
-            members = np.append(self.merged[self.merged[:, 1] == target, 0], target)
-            own = cells == target
-            cells[own] = random.choice(members, int(own.sum()))
+        low, high = np.arange(SIZE), np.arange(SIZE)
+        np.minimum.at(low, self.merged[:, 1], self.merged[:, 0])
+        np.maximum.at(high, self.merged[:, 1], self.merged[:, 0])
+        cells = random.integers(low[cells], high[cells], endpoint=True)
         return np.concatenate([np.repeat(self.cells.middles(spikes), counts[spikes]), self.cells.spread(cells, random)])
 
     def inner(self, values: FloatArray) -> FloatArray:
@@ -146,7 +151,7 @@ class Frame:
     seed: int
     widths: tuple[float, ...]  # of the kernels of all columns together
     pairs: npt.NDArray[np.intp]  # (p, 2) of columns
-    form_quantiles: FloatArray  # (forms, knots) of the quadratic forms
+    form_quantiles: FloatArray  # (forms, knots) means of neighbours among the values of the quadratic forms
 
     @classmethod
     def of(
@@ -159,7 +164,8 @@ class Frame:
         columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
         leading = leading_features(columns)
         forms = QuadraticForms.of_equal_columns(len(columns))
-        quantiles = np.quantile(forms(leading), (np.arange(_KNOTS) + 0.5) / _KNOTS, axis=0).T
+        parts = np.array_split(np.sort(forms(leading), axis=0), min(_KNOTS, max(1, len(rows) // LEAST_ROWS)))
+        quantiles = np.array([part.mean(axis=0) for part in parts]).T
         apart = median_distance(np.hstack([frame.inner(rows), *columns[len(numbers) :]]))
         widths = tuple(float(width * apart) for width in _WIDTHS)
         pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)

@@ -16,6 +16,8 @@ _A_DOUBLING, _DOUBLINGS = 16, 64  # cells beyond the core while the distance dou
 _OUTER = _A_DOUBLING * _DOUBLINGS
 SIZE = 2 * (CORE + _OUTER) + 1
 _A_SCALE = 128.0  # cells in a typical deviation
+_ENDS = 4  # cells to whose multiples the outermost ranges of small cells are rounded
+_LEAST_POWER = -1000  # of two, of a width
 _NORMAL = 1.349  # quartiles of a normal density are as many deviations apart
 
 
@@ -31,8 +33,7 @@ class DyadicCells:
     def of(cls, values: FloatArray) -> "DyadicCells":
         """Cells that suit some values: about 128 to a deviation, or one for each whole number, half, quarter ..."""
         median = float(np.median(values))
-        scale = _scale(values)
-        width = float(2.0 ** np.floor(np.log2(scale / _A_SCALE)))
+        width = float(2.0 ** max(np.floor(np.log2(_scale(values)) - np.log2(_A_SCALE)), _LEAST_POWER))
         step = _dyadic_step(values, width)
         width = max(width, step)
         return cls(float(np.rint(median / width) * width), width, bool(step))
@@ -64,33 +65,58 @@ class DyadicCells:
 
 
 def merge_small(counts: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.intp]:
-    """The cell that stands for each cell, (SIZE,): an occupied one of few rows joins the next occupied one inwards.
+    """The cell that stands for each cell, (SIZE,): ranges of cells that hold few rows are put together.
 
-    Seen from either end, cells are put together until they hold ``least`` rows. Empty cells stay as they are: they
-    tell of no row, and rows that come later may be there.
+    Seen from either end towards the middle row, cells join the next occupied one until they hold ``least`` rows, with
+    the empty cells between them: else these would tell where a single row is. For the same reason the outermost ranges
+    end at a multiple of four cells, a fifth of the distance beyond the core. Other empty cells stay as they are: they tell of no row,
+    and rows that come later may be there.
     """
-    occupied = np.flatnonzero(counts)
     target = np.arange(len(counts))
+    ranges = _ranges(counts, least)
+    for k, cells in enumerate(ranges):
+        low, high, is_one = min(cells), max(cells), len(cells) == 1
+        if k == 0 and not is_one:
+            low -= low % _ENDS
+        if k == len(ranges) - 1 and not is_one:
+            high += _ENDS - 1 - high % _ENDS
+        target[low : high + 1] = cells[-1]
+    return target
+
+
+def _ranges(counts: npt.NDArray[np.int64], least: int) -> list[list[int]]:
+    """Occupied cells in ascending lists that hold ``least`` rows each; the last of a list is the one next to the middle."""
+    occupied = np.flatnonzero(counts)
     if not len(occupied):
-        return target
+        return []
     below = np.cumsum(counts[occupied])
     middle = int(np.searchsorted(below, below[-1] / 2))
-    for line in (occupied[: middle + 1], occupied[: middle - 1 : -1] if middle else occupied[::-1]):
-        group: list[int] = []
-        for cell in line.tolist():
-            group.append(cell)
-            if counts[group].sum() >= least:
-                target[group] = cell
-                group = []
-        if group and len(line):
-            target[group] = line[-1]
-    return target
+    lower, rest = _collect(occupied[:middle].tolist(), counts, least)
+    upper, more = _collect(occupied[:middle:-1].tolist(), counts, least)
+    within = [*rest, *more, int(occupied[middle])]
+    if counts[within].sum() < least and (lower or upper):
+        within = [*(lower.pop() if lower else upper.pop()), *within]
+    return [*lower, within, *upper[::-1]]
+
+
+def _collect(line: list[int], counts: npt.NDArray[np.int64], least: int) -> tuple[list[list[int]], list[int]]:
+    """Cells of a line in lists of ``least`` rows, and those that are left over."""
+    lists: list[list[int]] = []
+    group: list[int] = []
+    for cell in line:
+        group.append(cell)
+        if counts[group].sum() >= least:
+            lists.append(group)
+            group = []
+    return lists, group
 
 
 def _scale(values: FloatArray) -> float:
     """A typical deviation that a few far values do not change; 1 for a constant."""
     low, high = np.quantile(values, [0.25, 0.75])
-    for scale in ((high - low) / _NORMAL, float(np.std(values)), abs(float(values[0]))):
+    with np.errstate(over="ignore", invalid="ignore"):
+        scales = (high - low) / _NORMAL, float(np.std(values)), abs(float(values[0]))
+    for scale in scales:
         if np.isfinite(scale) and scale > 0:
             return float(scale)
     return 1.0

@@ -110,18 +110,22 @@ def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, 
     grids = [_ModelGrid.of(cells, model) for model in models]
     statistics = np.empty((len(counts), len(models)))
     step = max(1, AT_ONCE // max(max(grid.size for grid in grids), len(cells.occupied)))
+    of_line = [j for j, grid in enumerate(grids) if grid.by_products and len(cells.shape) == 1]
+    of_grid = [j for j in range(len(grids)) if j not in of_line]
+    waves = {j: grids[j].waves(cells) if grids[j].by_products else [] for j in of_grid}
     for first in range(0, len(counts), step):
         batch = counts[first : first + step]
         differences = batch / n - (cells.pooled - batch) / m  # (k, c)
         part = statistics[first : first + step]
-        if len(cells.shape) == 1 and all(grid.by_products for grid in grids):
-            part[:] = _line_statistics(cells, differences, grids)
+        if of_line:
+            part[:, of_line] = _line_statistics(cells, differences, [grids[j] for j in of_line])
+        if not of_grid:
             continue
         dense = np.zeros((len(batch), int(np.prod(cells.shape))))
         dense[:, cells.occupied] = differences
         dense = dense.reshape(-1, *cells.shape)
-        for j, grid in enumerate(grids):
-            part[:, j] = grid.power(cells, dense).reshape(len(batch), -1) @ grid.weights
+        for j in of_grid:
+            part[:, j] = grids[j].power(dense, waves[j]).reshape(len(batch), -1) @ grids[j].weights
     return statistics
 
 
@@ -162,10 +166,11 @@ class _ModelGrid:
         angles = [np.outer(cells.spacing * np.arange(n), line) for n, line in zip(cells.shape, self.lines, strict=True)]
         return [np.hstack([np.cos(angle), np.sin(angle)]) for angle in angles]
 
-    def power(self, cells: Cells, dense: FloatArray) -> FloatArray:
-        """Mean power of grids (k, n_1, ..) at frequencies of either sign, (k, K_1, ..)."""
+    def power(self, dense: FloatArray, waves: list[FloatArray]) -> FloatArray:
+        """Mean power of grids (k, n_1, ..) at frequencies of either sign, (k, K_1, ..), with their waves if it is by
+        products."""
         if self.by_products:
-            return _power_by_products(dense, self.waves(cells))
+            return _power_by_products(dense, waves)
         return _power_by_transform(dense, list(self.shape), [len(line) for line in self.lines])
 
 
