@@ -20,7 +20,7 @@ from densdiff import cli
 from densdiff.balance import class_balance
 from densdiff.cli import rows as cli_rows
 from densdiff.cli import stream
-from densdiff.comparing import compare as comparing
+from densdiff.comparing import joint as comparing
 from densdiff.io import files, memory, text
 from densdiff.series.scan import SeriesScan
 from paper import jobs, reproduction
