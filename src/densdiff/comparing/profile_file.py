@@ -34,7 +34,7 @@ def save_profile(profile: Profile, path: str | PathLike[str]) -> None:
             [own.name, own.cells.center, own.cells.width, own.cells.is_discrete, own.scale, own.has_missing]
             for own in frame.numbers
         ],
-        "categories": [[own.name, list(own.levels)] for own in frame.categories],
+        "categories": [[own.name, list(own.levels), own.salt] for own in frame.categories],
         "missing": list(kept.missing),
         "left_out": [list(entry) for entry in kept.left_out],
         "schema_changes": [list(kept.schema_changes.missing), list(kept.schema_changes.added)],
@@ -91,11 +91,11 @@ def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Profile:
         counts[counted[:, 0]] = counted[:, 1]
         cells.append(counts)
     categories, levels = [], []
-    for j, (name, names) in enumerate(named):
+    for j, (name, names, salt) in enumerate(named):
         both = arrays.pop(f"levels_{j}")
         if both.shape != (2, len(names) + 2) or (both < 0).any() or both[0].sum() < 1:
             raise InputError(f"its array levels_{j} does not count its levels")
-        categories.append(LevelFrame(name, names, both[0]))
+        categories.append(LevelFrame(name, names, both[0], salt))
         levels.append(both[1])
     return _checked(header, arrays, (tuple(numbers), tuple(cells)), (tuple(categories), tuple(levels)))
 
@@ -109,10 +109,13 @@ def _columns(header: dict[str, Any]) -> tuple[list[Any], list[Any]]:
             raise InputError("its columns of numbers need a name, a width and a scale above 0")
         described.append((name, values[0], values[1], bool(is_discrete), values[2], bool(has_missing)))
     named = []
-    for name, levels in header["categories"]:
+    for name, levels, salt in header["categories"]:
         if not isinstance(name, str):
             raise InputError("its columns of categories need a name")
-        named.append((name, checked_texts(levels, "levels")))
+        texts = checked_texts(levels, "levels")
+        if salt is not None and not texts:
+            raise InputError("its groups of levels need names")
+        named.append((name, texts, None if salt is None else parameters.whole(salt, "salt", 0)))
     names = [entry[0] for entry in [*described, *named]]
     if not 0 < len(names) <= _MOST_COLUMNS or len(set(names)) < len(names):
         raise InputError("its columns need different names")

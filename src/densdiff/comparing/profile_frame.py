@@ -15,7 +15,7 @@ import numpy.typing as npt
 from densdiff.core.dyadic_cells import SIZE, DyadicCells, merge_small
 from densdiff.core.kernel import median_distance
 from densdiff.core.scaling import FloatArray
-from densdiff.data.categories import MISSING_LEVEL
+from densdiff.data.categories import MISSING_LEVEL, HashedLevels, hash_of_level
 from densdiff.data.missing import mark_name
 from densdiff.testing.block_sums import HashedBlocks, Waves
 from densdiff.testing.low_order import Layout, make_layout
@@ -31,6 +31,11 @@ LEAST_ROWS = 5  # of a cell, a level or a block: smaller ones are put together
 BLOCKS = 128
 OTHER_LEVELS = "(other levels)"
 _MOST_LEVELS = 200  # that are named
+_RARE, _FEW_RARE = (
+    4,
+    3,
+)  # times the least rows: levels that a count of them may have put on either side, at most so many
+_ROWS_A_GROUP, _MOST_GROUPS, _SALTS = 20.0, 6, 100  # of levels; the second is a power of two; hashes that are tried
 _KNOTS = 64  # shares of a column's rows that its features are made of
 _WAVES = 256  # frequencies of each width
 _WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
@@ -106,28 +111,58 @@ class NumberFrame:
 
 @dataclass(frozen=True)
 class LevelFrame:
-    """A column of categories: its named levels, and the rows of each, of missing values and of all other levels."""
+    """A column of categories: its levels, and the rows of each, of missing values and of all other levels.
+
+    Where several levels have few rows, levels are put into groups by a hash of their names, frequent ones too. To name
+    the frequent ones would make them look rarer in every later table: they were chosen because they were frequent.
+    """
 
     name: str
-    levels: tuple[str, ...]
+    levels: tuple[str, ...]  # or what groups of them are called
     rows: CountArray  # (K + 2,)
+    salt: int | None = None  # of the hash, None if each level stands for itself
 
     @classmethod
     def of(cls, name: str, counts: Mapping[str, int], missing: int) -> "LevelFrame":
-        """From the rows of each level; those of few rows are not named."""
-        frequent = sorted(counts, key=lambda level: (-counts[level], level))[:_MOST_LEVELS]
-        levels = tuple(sorted(level for level in frequent if counts[level] >= LEAST_ROWS))
-        named = [counts[level] for level in levels]
-        return cls(name, levels, np.array([*named, missing, sum(counts.values()) - sum(named)], dtype=np.int64))
+        """From the rows of each level; one or a few rare ones are among the other levels."""
+        n, few = sum(counts.values()), [level for level, rows in counts.items() if rows < _RARE * LEAST_ROWS]
+        if len(counts) <= _MOST_LEVELS and len(few) <= _FEW_RARE:
+            levels = tuple(sorted(level for level, rows in counts.items() if rows >= LEAST_ROWS))
+            named = [counts[level] for level in levels]
+            return cls(name, levels, np.array([*named, missing, n - sum(named)], dtype=np.int64))
+        n_groups = 2 ** int(np.clip(np.log2(max(n / _ROWS_A_GROUP, 2.0)), 1, _MOST_GROUPS))
+        frequent = sorted(counts, key=lambda level: (-counts[level], level))[: n_groups // 2]
+        salt = min(range(_SALTS), key=lambda salt: -len({hash_of_level(level, salt) % n_groups for level in frequent}))
+        groups = _hashed(counts, n_groups, salt)
+        while len(groups) > 1 and any(0 < sum(counts[level] for level in group) < LEAST_ROWS for group in groups):
+            groups = _hashed(counts, len(groups) // 2, salt)
+        labels = tuple(_group_label(k, group, counts) for k, group in enumerate(groups))
+        rows = [sum(counts[level] for level in group) for group in groups]
+        return cls(name, labels, np.array([*rows, missing, 0], dtype=np.int64), salt)
 
     @property
     def coded(self) -> tuple[str, ...]:
         """The levels whose codes a reader gives; others are NaN."""
-        return (*self.levels, MISSING_LEVEL)
+        return (*self.levels, MISSING_LEVEL) if self.salt is None else HashedLevels.of(self.levels, self.salt)
 
     def codes(self, raw: FloatArray) -> npt.NDArray[np.intp]:
         """Codes of a reader, NaN for other levels, as codes of this column, (n,)."""
         return np.where(np.isnan(raw), len(self.levels) + 1, raw).astype(np.intp)
+
+
+def _hashed(counts: Mapping[str, int], n_groups: int, salt: int) -> list[list[str]]:
+    """Levels in groups by a hash of their names, the most frequent first."""
+    groups: list[list[str]] = [[] for _ in range(n_groups)]
+    for level in sorted(counts, key=lambda level: (-counts[level], level)):
+        groups[hash_of_level(level, salt) % n_groups].append(level)
+    return groups
+
+
+def _group_label(k: int, group: list[str], counts: Mapping[str, int]) -> str:
+    """What a group is called: by its most frequent level, if that has enough rows to be named."""
+    if not group or counts[group[0]] < LEAST_ROWS:
+        return f"(rare levels {k + 1})"
+    return group[0] if len(group) == 1 else f"{group[0]} and others"
 
 
 def _knots(values: FloatArray, rows: CountArray) -> tuple[FloatArray, CountArray]:
@@ -241,6 +276,6 @@ class Frame:
             digest.update(repr((column.cells, column.scale, column.has_missing)).encode())
             digest.update(column.merged.tobytes() + column.knots.tobytes() + column.knot_rows.tobytes())
         for level in self.categories:
-            digest.update(repr(level.levels).encode() + level.rows.tobytes())
+            digest.update(repr((level.levels, level.salt)).encode() + level.rows.tobytes())
         digest.update(self.pairs.tobytes() + self.form_quantiles.tobytes())
         return digest.hexdigest()[:16]

@@ -69,8 +69,8 @@ def merge_small(counts: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int
 
     Seen from either end towards the middle row, cells join the next occupied one until they hold ``least`` rows, with
     the empty cells between them: else these would tell where a single row is. For the same reason the outermost ranges
-    end at a multiple of four cells, a fifth of the distance beyond the core. Other empty cells stay as they are: they tell of no row,
-    and rows that come later may be there.
+    end at a multiple of four cells, a fifth of the distance beyond the core. Other empty cells stay as they are: they
+    tell of no row, and rows that come later may be there.
     """
     target = np.arange(len(counts))
     ranges = _ranges(counts, least)
@@ -85,7 +85,7 @@ def merge_small(counts: npt.NDArray[np.int64], least: int) -> npt.NDArray[np.int
 
 
 def _ranges(counts: npt.NDArray[np.int64], least: int) -> list[list[int]]:
-    """Occupied cells in ascending lists that hold ``least`` rows each; the last of a list is the one next to the middle."""
+    """Occupied cells in ascending lists that hold ``least`` rows each; the last of a list is next to the middle."""
     occupied = np.flatnonzero(counts)
     if not len(occupied):
         return []

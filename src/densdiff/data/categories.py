@@ -3,6 +3,7 @@
 Which columns are categories is decided in `kinds`.
 """
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,13 +35,36 @@ def nullable_booleans(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return booleans
 
 
+class HashedLevels(tuple[str, ...]):
+    """Groups of levels by a hash of their names, the last one for missing values; unseen levels have a group too."""
+
+    salt: int
+
+    @classmethod
+    def of(cls, labels: Sequence[str], salt: int) -> "HashedLevels":
+        """Groups of these labels."""
+        found = cls((*labels, MISSING_LEVEL))
+        found.salt = salt
+        return found
+
+    def code(self, level: str) -> float:
+        """The group of a level."""
+        return float(hash_of_level(level, self.salt) % (len(self) - 1))
+
+    def __reduce__(self) -> Any:
+        return HashedLevels.of, (tuple(self[:-1]), self.salt)
+
+
+def hash_of_level(level: str, salt: int) -> int:
+    """A number that depends on the name of a level alone."""
+    return zlib.crc32(f"{salt} {level}".encode())
+
+
 def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.float64]:
     """The number of each value's level, NaN where it is missing or not among ``levels``."""
     code_of_level = {level: float(k) for k, level in enumerate(levels)}
+    find = levels.code if isinstance(levels, HashedLevels) else lambda level: code_of_level.get(level, np.nan)
     objects = values.tolist()
-    code_of_value = {
-        value: np.nan if is_missing(value) else code_of_level.get(text_of(value), np.nan)
-        for value in dict.fromkeys(objects)
-    }
+    code_of_value = {value: np.nan if is_missing(value) else find(text_of(value)) for value in dict.fromkeys(objects)}
     # a missing value that is not equal to itself is not found again unless it is the same object
     return np.fromiter((code_of_value.get(value, np.nan) for value in objects), np.float64, len(objects))
