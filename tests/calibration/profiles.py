@@ -74,7 +74,10 @@ CELLS = (
     Cell("perturbed uniform, d = 2, by 0.8", partial(_family, "perturbed uniform, d = 2", 0.8)),
     Cell("four normals, one of them wide, 1.6", partial(_family, "four normals, one of them wide", 1.6)),
     Cell("mixed, spend moved by 0.15", partial(_mixed, 1000, 500, {"shift": 0.15, "share": None})),
-    Cell("mixed, two columns correlated by 0.2", partial(_mixed, 1000, 500, {"shift": 0.0, "share": None, "correlation": 0.2})),
+    Cell(
+        "mixed, two columns correlated by 0.2",
+        partial(_mixed, 1000, 500, {"shift": 0.0, "share": None, "correlation": 0.2}),
+    ),
 )
 
 

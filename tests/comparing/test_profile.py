@@ -167,7 +167,8 @@ def test_the_distance_is_that_of_all_pairs_of_rows_at_its_width(table, reference
     for found in blurred_distances(pair.a.sums, pair.b.sums, pair.a.frame.waves):
         x, y = (own.to_numpy(float) / [frame.scale for frame in pair.a.frame.numbers] for own in (a, b))
         means = [
-            np.exp(-0.5 * np.square((one[:, None] - other) / found.width).sum(-1)) for one, other in ((x, x), (y, y), (x, y))
+            np.exp(-0.5 * np.square((one[:, None] - other) / found.width).sum(-1))
+            for one, other in ((x, x), (y, y), (x, y))
         ]
         own = sum((kernel.sum() - len(kernel)) / (len(kernel) * (len(kernel) - 1)) for kernel in means[:2])
         assert found.norms == pytest.approx(own, abs=5 / 16)

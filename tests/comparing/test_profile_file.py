@@ -112,7 +112,9 @@ def test_no_code_of_a_file_runs(parts, tmp_path):
     path.write_bytes(pickle.dumps(Trap()))
     assert reason(path) == "it is not an npz file"
     objects = np.array([Trap(), None], dtype=object)
-    assert reason(written(path, header, arrays | {"waves": objects})) == "it holds Python objects, which are never loaded"
+    assert (
+        reason(written(path, header, arrays | {"waves": objects})) == "it holds Python objects, which are never loaded"
+    )
 
 
 def test_what_is_no_file_of_ours_is_told(parts, tmp_path):

@@ -56,7 +56,9 @@ def test_products_of_waves_are_gaussian_kernels_times_agreement_of_levels():
     of_rows = plain_waves(waves, numbers, codes)
     squared = 0.4**2 + 0.3**2
     for j in (1, 2):
-        product = (waves.by_width(of_rows[0] + of_rows[j]) - waves.by_width(of_rows[0]) - waves.by_width(of_rows[j])) / 2
+        product = (
+            waves.by_width(of_rows[0] + of_rows[j]) - waves.by_width(of_rows[0]) - waves.by_width(of_rows[j])
+        ) / 2
         kernel = np.exp(-0.5 * squared / np.square(WIDTHS))
         share = 1.0 if j == 1 else 0.5  # of two columns each takes part in half of the waves
         np.testing.assert_allclose(product, kernel * share, atol=5 / np.sqrt(count))
@@ -87,7 +89,9 @@ def test_distances_and_their_errors_are_those_of_all_pairs_of_rows(waves):
         assert found.norms == pytest.approx(kernel_means(x, x, waves, r) + kernel_means(y, y, waves, r), abs=1e-5)
         without_a = [plain_ratio(x[blocks_a != k], y, waves, r) for k in range(BLOCKS)]
         without_b = [plain_ratio(x, y[blocks_b != k], waves, r) for k in range(BLOCKS)]
-        jackknife = np.sqrt(sum((BLOCKS - 1) / BLOCKS * np.square(v - np.mean(v)).sum() for v in (without_a, without_b)))
+        jackknife = np.sqrt(
+            sum((BLOCKS - 1) / BLOCKS * np.square(v - np.mean(v)).sum() for v in (without_a, without_b))
+        )
         assert found.error == pytest.approx(jackknife, rel=1e-3)
 
 
@@ -96,7 +100,9 @@ LAYOUT = Layout((1, 1), 5, [(0, 1)], (1, 1))
 
 def with_low_order(sums, numbers, blocks):
     """Features of two columns, five forms and one product, enough for the layout."""
-    features = np.column_stack([numbers, *(np.square(numbers[:, 0]) + k * numbers[:, 1] for k in range(5)), numbers.prod(1)])
+    features = np.column_stack(
+        [numbers, *(np.square(numbers[:, 0]) + k * numbers[:, 1] for k in range(5)), numbers.prod(1)]
+    )
     low_order = np.zeros((BLOCKS, features.shape[1]))
     np.add.at(low_order, blocks, features)
     return BlockSums(sums.rows, sums.waves, low_order), features
@@ -123,7 +129,9 @@ def test_statistics_of_the_data_are_differences_of_means(waves):
 
 def test_the_level_holds_with_few_blocks_and_a_shift_is_found():
     waves, runs = Waves.drawn(0, 2, [3, 2], WIDTHS, 20), 200
-    pvalues = [blocks_tested(waves, rows_of(2 * k, 60), rows_of(2 * k + 1, 40), 39, k)[0].found.pvalue for k in range(runs)]
+    pvalues = [
+        blocks_tested(waves, rows_of(2 * k, 60), rows_of(2 * k + 1, 40), 39, k)[0].found.pvalue for k in range(runs)
+    ]
     assert np.sum(np.array(pvalues) <= 0.1) <= binom.isf(1e-4, runs, 0.1)
     assert min(pvalues) < 0.3 < max(pvalues)
     test, _ = blocks_tested(waves, rows_of(1, 300), rows_of(2, 200, 1.0), 199, 0)
