@@ -244,11 +244,11 @@ def test_a_column_without_any_value_is_told(reference):
     assert "amount" in str(result)
 
 
-def test_values_between_whole_numbers_are_seen_by_all_columns_together():
-    """Each counts as the next whole number, so that its column by itself does not show them."""
+def test_values_between_whole_numbers_are_seen():
     a, b = night(3000, 1)[["visits"]], night(3000, 2)[["visits"]]
-    result = compared(dd.profile(a, random_state=0), b * 1.05)
-    assert result.test.pvalue <= 0.05
+    reference = dd.profile(a, random_state=0)
+    assert not compared(reference, b).differ
+    assert compared(reference, b * 1.05).columns[0].differs
 
 
 def test_levels_that_the_reference_did_not_have_are_others(reference):
@@ -289,3 +289,38 @@ def test_nothing_is_warned_of_and_inputs_stay(table):
         warnings.simplefilter("error")
         dd.profile(table, random_state=0)
     pd.testing.assert_frame_equal(table, before)
+
+
+def test_two_rows_and_equal_constants_are_no_difference(reference):
+    assert compared(reference, night(3, 4)).test.pvalue > 0.05
+    two = compared(reference, {"height": [165.0, 172.0]})
+    assert (two.distance.normalized_interval, two.distance.standard_error > 0) == ((0.0, 1.0), True)
+    constant = dd.profile({"x": np.full(60, 2.0)}, random_state=0)
+    assert not compared(constant, {"x": np.full(80, 2.0)}).differ
+    assert compared(constant, {"x": np.full(80, 3.0)}).differ
+
+
+def test_columns_of_any_size_and_kind_survive_the_file(tmp_path):
+    random = np.random.default_rng(0)
+
+    def table(n, more=0.0):
+        return {
+            "huge": random.normal(size=n) * 1e300,
+            "tiny": random.normal(size=n) * 1e-200,
+            "offset": 1e8 + random.normal(size=n),
+            "constant": np.full(n, 3.0 + more),
+            "mostly missing": np.where(np.arange(n) % 3, np.nan, 1.5),
+            "one word": ["u"] * n,
+            "flag": random.random(n) < 0.5,
+        }
+
+    dd.profile(table(100), random_state=0).save(tmp_path / "ref.profile")
+    assert not compared(tmp_path / "ref.profile", table(80)).differ
+    other = compared(tmp_path / "ref.profile", table(80, 1.0))
+    assert other.constants == ["constant"]
+
+
+def test_a_table_that_has_nothing_to_compare_is_refused(reference):
+    refused("none of the columns of the profile", compared, reference, np.zeros((40, 2)))
+    refused("'height', category and not number", compared, reference, {"height": ["a", "b"] * 40})
+    refused("'height', all values are missing in B", compared, reference, {"height": np.full(80, np.nan)})

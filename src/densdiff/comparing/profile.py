@@ -211,6 +211,9 @@ def profile_like(table: Any, like: Profile, where: str) -> Profile:
     """The profile of a table with the frame of another."""
     found = read_table(table, Request((where, where)), like.kinds)
     present = set(found.summary.names)
+    if not present & set(like.names):
+        text = f"{where} has none of the columns of the profile that it can be compared in"
+        raise InputError(f"{text}, {messages.listed(list(like.names))}; it has {messages.listed(sorted(present))}")
     known = present | {name for name, *_ in found.other_kind} | set(found.empty)
     left_out_before = {name for name, _ in like.left_out}
     changes = SchemaChanges(

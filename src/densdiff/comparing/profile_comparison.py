@@ -66,7 +66,7 @@ def pair_profiles(A: Any, B: Any, names: tuple[str, str], request: Request) -> P
     for name in ("columns", "exclude", "kinds"):
         if getattr(request, name) is not None:
             text = f"{messages.argument(name)} is chosen when a profile is made, not when it is compared"
-            raise InputError(f"{text}; make it with dd.profile(table, {name}=...)", argument=name)
+            raise InputError(f"{text}; give it there", argument=name)
     if request.missing != "level":
         need = f"{messages.argument('missing')} must be 'level' with a profile, whose rows are gone"
         raise InputError(f"{need}; got {messages.shown(request.missing)}", argument="missing")
@@ -102,11 +102,8 @@ def _thinned(counts: npt.NDArray[np.int64], factor: float, random: np.random.Gen
 
 def profile_test(pair: ProfilePair, count: int, seed: int) -> TwoSampleResult:
     """Whether all columns together differ."""
-    frame, (a, b) = pair.a.frame, (pair.a, pair.b)
-    blocks = min(len(a.sums.rows), len(b.sums.rows))
-    a, b = a.folded(blocks), b.folded(blocks)
-    random = np.random.default_rng([seed, 43])
-    test = block_test((a.sums, b.sums), frame.waves, frame.all_names, frame.layout, count, random)
+    frame, random = pair.a.frame, np.random.default_rng([seed, 43])
+    test = block_test((pair.a.sums, pair.b.sums), frame.waves, frame.all_names, frame.layout, count, random)
     best = int(test.found.strongest[0])
     return TwoSampleResult(
         statistic=float(test.table[0, best]),

@@ -16,7 +16,7 @@ from densdiff.results import VERSION
 from densdiff.testing.block_sums import BlockSums
 
 _KIND, _SCHEMA = "densdiff profile", 1
-_FAR = 1e300
+_FAR = 1e308
 _MOST_COLUMNS = 100_000
 
 

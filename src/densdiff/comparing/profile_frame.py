@@ -67,8 +67,10 @@ class NumberFrame:
         merged = np.bincount(target, counts, minlength=SIZE).astype(np.int64)
         occupied = np.flatnonzero(merged)
         values, rows = cells.middles(occupied), merged[occupied]
-        mean = rows @ values / rows.sum()
-        scale = float(np.sqrt(rows @ np.square(values - mean) / rows.sum()))
+        share = rows / rows.sum()
+        apart = values - share @ values
+        far = float(np.abs(apart).max()) or 1.0  # squares of huge numbers would be endless
+        scale = far * float(np.sqrt(share @ np.square(apart / far)))
         return cls(
             name, cells, scale or 1.0, has_missing, np.column_stack([moved, target[moved]]), *_knots(values, rows)
         )
@@ -86,18 +88,23 @@ class NumberFrame:
         occupied = np.flatnonzero(counts)
         if self.cells.is_discrete:
             return np.repeat(self.cells.middles(occupied), counts[occupied])
-        is_spike = counts > max(_SPIKE * float(np.median(counts[occupied])) if len(occupied) else 0.0, _SPIKE)
-        is_used = counts > 0
-        is_used[self.merged.ravel()] = True
-        near = np.convolve(is_used, np.ones(2 * _ALONE + 1, dtype=np.intp), mode="same")
-        is_spike |= (near == 1) & (counts >= _SPIKE)
-        spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
-        cells = np.repeat(others, counts[others])
         low, high = np.arange(SIZE), np.arange(SIZE)
         np.minimum.at(low, self.merged[:, 1], self.merged[:, 0])
         np.maximum.at(high, self.merged[:, 1], self.merged[:, 0])
+        is_spike = self._stand_out(counts, high - low + 1)
+        spikes, others = np.flatnonzero(is_spike), np.flatnonzero((counts > 0) & ~is_spike)
+        cells = np.repeat(others, counts[others])
         cells = random.integers(low[cells], high[cells], endpoint=True)
         return np.concatenate([np.repeat(self.cells.middles(spikes), counts[spikes]), self.cells.spread(cells, random)])
+
+    def _stand_out(self, counts: CountArray, sizes: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Cells with far more rows than others of their size, or with none near them, (SIZE,)."""
+        occupied = np.flatnonzero(counts)
+        usual = float(np.median(counts[occupied] / sizes[occupied])) if len(occupied) else 0.0
+        is_used = counts > 0
+        is_used[self.merged.ravel()] = True
+        near = np.convolve(is_used, np.ones(2 * _ALONE + 1, dtype=np.intp), mode="same")
+        return ((near == 1) | (counts > _SPIKE * usual * sizes)) & (counts >= _SPIKE)
 
     def inner(self, values: FloatArray) -> FloatArray:
         """Values in deviations from the center, 0 where they are missing.

@@ -18,12 +18,13 @@ SIZE = 2 * (CORE + _OUTER) + 1
 _A_SCALE = 128.0  # cells in a typical deviation
 _ENDS = 4  # cells to whose multiples the outermost ranges of small cells are rounded
 _LEAST_POWER = -1000  # of two, of a width
+_COARSER = 8.0  # times as wide as others may be the cells of values on a grid, so that more of them are in the core
 _NORMAL = 1.349  # quartiles of a normal density are as many deviations apart
 
 
 @dataclass(frozen=True)
 class DyadicCells:
-    """The cells of one column; ``is_discrete`` if each cell of the core stands for one value."""
+    """The cells of one column; ``is_discrete`` if all values of the core are middles of cells."""
 
     center: float
     width: float
@@ -31,11 +32,15 @@ class DyadicCells:
 
     @classmethod
     def of(cls, values: FloatArray) -> "DyadicCells":
-        """Cells that suit some values: about 128 to a deviation, or one for each whole number, half, quarter ..."""
+        """Cells that suit some values: about 128 to a deviation, and for whole numbers, halves, quarters ... fewer.
+
+        Then they still are at least 16 to a deviation, since values that come later may lie between the known ones.
+        """
         median = float(np.median(values))
         width = float(2.0 ** max(np.floor(np.log2(_scale(values)) - np.log2(_A_SCALE)), _LEAST_POWER))
         step = _dyadic_step(values, width)
-        width = max(width, step)
+        if values.min() < values.max():
+            width = max(width, min(step, _COARSER * width))
         return cls(float(np.rint(median / width) * width), width, bool(step))
 
     def index(self, values: FloatArray) -> npt.NDArray[np.intp]:

@@ -147,7 +147,7 @@ def _hold_number_texts(column: ColumnSummary) -> bool:
 
 def _judge_empty(judgement: Judgement, matched: MatchedSources, j: int, a: ColumnSummary, b: ColumnSummary) -> None:
     where = [summary.where for summary, column in zip(matched.summaries, (a, b), strict=True) if not column.kind]
-    judgement.empty.append((matched.names[j], f"all values are missing in {' and '.join(where)}"))
+    judgement.empty.append((matched.names[j], f"all values are missing in {' and '.join(dict.fromkeys(where))}"))
 
 
 def _judge_forced(judgement: Judgement, j: int, name: str, columns: Sequence[ColumnSummary]) -> None:

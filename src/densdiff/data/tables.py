@@ -22,7 +22,7 @@ from densdiff.data.parameters import choice
 from densdiff.data.reading import Reading
 from densdiff.data.summary import ColumnSummary, Summary
 from densdiff.data.table import Table, header_of
-from densdiff.errors import InputError
+from densdiff.errors import InputError, NothingLeftError
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample
@@ -159,6 +159,9 @@ def read_table(value: Any, request: Request, forced: Mapping[str, str] | None = 
     actual = {name: _kind_alone(column) for name, column in summaries if column.kind}
     other_kind = [(name, known[name], kind) for name, kind in actual.items() if known.get(name, kind) != kind]
     others = {name for name, *_ in other_kind}
+    if others and len(others) == len(matched.names):
+        kinds_now = "; ".join(f"{shown(name)}, {new} and not {old}" for name, old, new in other_kind[:_SHOWN])
+        raise NothingLeftError(f"no column of {source.where} is of the kind that it was: {kinds_now}")
     matched = matched.only([j for j, name in enumerate(matched.names) if name not in others])
     judgement = judge_columns(matched, kinds | {n: known[n] for n in matched.names if n in known}, "level", notes)
     left_out = _left_out(judgement, SchemaChanges(), matched)

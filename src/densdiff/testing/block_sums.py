@@ -18,6 +18,7 @@ from densdiff.testing.low_order import Layout, LowOrder, add_by_unit
 
 _AT_ONCE = 1 << 21  # waves held at a time
 _CATEGORIES = 1.5  # columns of categories that take part in a wave, on average, but each in no more than half of them
+_ROUNDING = 1e-6  # of a mean of waves, in single precision
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -130,17 +131,19 @@ def block_test(
 ) -> BlockTest:
     """Whether the rows of two tables come from one population, from the sums of their blocks.
 
-    A draw gives the deviation of each block's sum from its share of all a random factor: so the means of both tables
-    scatter as their blocks do, about means that are equal.
+    A draw gives the deviation of each block's sum from what its rows would have of the mean of both tables a random
+    factor. So means scatter as the blocks of both do, whatever table these are of, as relabelled blocks would: a table
+    of few rows does not tell by itself how much its mean scatters.
     """
     a, b = sums
     own = np.repeat([1.0 / a.n, -1.0 / b.n], [len(a.rows), len(b.rows)])
-    null = np.hstack([_multipliers(a.rows, count, random), -_multipliers(b.rows, count, random)])
+    null = _multipliers(np.concatenate([a.rows, b.rows]), count, random) / np.sqrt(float(a.n) * b.n)
     weights = np.vstack([own, null])
     low_order = np.concatenate([a.low_order, b.low_order]).astype(np.float32)
     sizes = np.abs(low_order).sum(axis=0, dtype=np.float64) / (a.n + b.n)
     low = LowOrder(names, layout, low_order, sizes)
     kernels = waves.by_width(weights @ np.concatenate([a.waves, b.waves]))
+    kernels[kernels <= _ROUNDING**2] = 0.0  # of rows that are all the same
     share = 1.0 - sum(part.share for part in low.parts)
     of_widths = [f"all columns at width {width:.2g}" for width in waves.widths]
     parts = [Part(share, of_widths, alike=False), *low.parts]
@@ -149,7 +152,7 @@ def block_test(
 
 
 def _multipliers(rows: npt.NDArray[np.int64], count: int, random: np.random.Generator) -> FloatArray:
-    """Weights of block sums whose sum is a draw of the error of the mean of all rows, (count, K).
+    """Weights of block sums whose sum is a draw of the error of the sum over all rows, (count, K).
 
     Few blocks tell the size of that error only roughly, which Student's t makes up for.
     """
@@ -157,7 +160,7 @@ def _multipliers(rows: npt.NDArray[np.int64], count: int, random: np.random.Gene
     factors = random.standard_normal((count, len(rows)))
     factors -= (factors @ rows / n)[:, None]
     doubt = np.sqrt(used / random.chisquare(used - 1.0, count))  # with the loss of one block by the mean
-    return np.asarray(factors * (doubt / n)[:, None])
+    return np.asarray(factors * doubt[:, None])
 
 
 @dataclass(frozen=True)
@@ -175,9 +178,9 @@ def blurred_distances(a: BlockSums, b: BlockSums, waves: Waves) -> list[BlurredD
     """The normalized distance at every width, with errors by leaving out one block at a time."""
     n, m, x, y = a.n, b.n, a.waves.sum(axis=0), b.waves.sum(axis=0)
     whole = _norms(n, m, x, y, waves)  # (3, R)
-    without_a = [_norms(n - a.rows[k], m, x - a.waves[k], y, waves) for k in np.flatnonzero(a.rows)]
-    without_b = [_norms(n, m - b.rows[k], x, y - b.waves[k], waves) for k in np.flatnonzero(b.rows)]
-    left_out = [np.array(norms) for norms in (without_a, without_b)]  # (K, 3, R) each
+    without_a = [_norms(n - a.rows[k], m, x - a.waves[k], y, waves) for k in _apart(a)]
+    without_b = [_norms(n, m - b.rows[k], x, y - b.waves[k], waves) for k in _apart(b)]
+    left_out = [np.array(norms).reshape(-1, *whole.shape) for norms in (without_a, without_b)]  # (K, 3, R) each
     found = []
     for r, width in enumerate(waves.widths):
         total = float(whole[0, r] + whole[1, r])
@@ -188,8 +191,15 @@ def blurred_distances(a: BlockSums, b: BlockSums, waves: Waves) -> list[BlurredD
     return found
 
 
+def _apart(sums: BlockSums) -> IntArray:
+    """Blocks that hold rows and leave at least two to the others."""
+    return np.flatnonzero((sums.rows > 0) & (sums.n - sums.rows > 1))
+
+
 def _jackknife_error(left_out: list[FloatArray]) -> float:
-    """The error of a value from what it is without each block of either table."""
+    """The error of a value from what it is without each block of either table; 1 if no block can be left out."""
+    if min(map(len, left_out)) < 2:
+        return 1.0
     return float(np.sqrt(sum((len(own) - 1) * np.var(own) for own in left_out)))
 
 
