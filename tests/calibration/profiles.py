@@ -1,4 +1,4 @@
-"""The joint test against a profile: its size on equal tables, and its power beside the test that has the rows of both."""
+"""The joint test against a profile: its size on equal tables, and its power beside the test of the rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

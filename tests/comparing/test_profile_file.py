@@ -1,4 +1,4 @@
-"""Saved profiles that are damaged, of another version or no profiles at all: refused with the reason, and no code runs."""
+"""Saved profiles that are damaged, of another version or none at all: refused with the reason, and no code runs."""
 
 import json
 import pickle
@@ -74,8 +74,8 @@ def with_nan(array):
 ARRAYS = {
     "negative counts": ("cells_0", negative, "its array cells_0 must hold cells and counts"),
     "negative levels": ("levels_0", negative, "its array levels_0 does not count its levels"),
-    "too many": ("cells_0", lambda array: array + [[0, 1]], "its counts do not add up to its rows"),
-    "a cell too far": ("cells_0", lambda array: array + [[9999, 0]], "names cells that there are not"),
+    "too many": ("cells_0", lambda array: np.add(array, [[0, 1]]), "its counts do not add up to its rows"),
+    "a cell too far": ("cells_0", lambda array: np.add(array, [[9999, 0]]), "names cells that there are not"),
     "NaN": ("waves", with_nan, "its array waves holds numbers that are not finite"),
     "other kind": ("levels_0", lambda array: array.astype(float), "its array levels_0 holds float64"),
     "text": ("waves", lambda array: np.array(["a"]), "its array waves holds <U1"),
