@@ -42,7 +42,7 @@ def reason(path):
 HEADERS = {
     "kind": ({"kind": "densdiff state"}, "its header is not that of a profile"),
     "schema": ({"schema": 9, "version": "99"}, "it has schema 9, this version reads 1; it was written by densdiff 99"),
-    "names": ({"categories": [["height", []], ["paid", []]]}, "its columns need different names"),
+    "names": ({"categories": [["height", [], None], ["paid", [], None]]}, "its columns need different names"),
     "no columns": ({"numbers": [], "categories": []}, "its columns need different names"),
     "rows": ({"n": 3}, "its blocks do not fit its columns and rows"),
     "negative rows": ({"n": -3}, "n must be"),
@@ -50,7 +50,7 @@ HEADERS = {
     "widths": ({"widths": [1.0, 0.0]}, "its widths must be above 0"),
     "endless width": ({"widths": [float("inf")]}, "its widths must be finite numbers"),
     "notes": ({"notes": [1]}, "its notes are not a list of strings"),
-    "levels": ({"categories": [["city", "Bonn"], ["paid", []]]}, "its levels are not a list of strings"),
+    "levels": ({"categories": [["city", "Bonn", None], ["paid", [], None]]}, "its levels are not a list of strings"),
     "text as number": ({"numbers": [["height", "0", 1.0, False, 1.0, False]]}, "its numbers must be finite numbers"),
     "seed": ({"seed": -1}, "seed must be"),
 }
@@ -83,8 +83,8 @@ ARRAYS = {
     "shape of sums": ("low_order", lambda array: array[:, 1:], "its blocks do not fit its columns and rows"),
     "three blocks": ("block_rows", lambda array: array[:3], "its blocks do not fit its columns and rows"),
     "blocks": ("block_rows", negative, "its blocks do not fit its columns and rows"),
-    "pairs": ("pairs", lambda array: array + 99, "its pairs, axes or quantiles do not fit its columns"),
-    "axes": ("axes", lambda array: array[1:], "its pairs, axes or quantiles do not fit its columns"),
+    "pairs": ("pairs", lambda array: array + 99, "its pairs or quantiles do not fit its columns"),
+    "pairs of one": ("pairs", lambda array: array[:, :1], "its pairs or quantiles do not fit its columns"),
     "forms": ("form_quantiles", lambda array: array[1:], "its quadratic forms are not four"),
     "knots": ("knots_1", negative, "its array knots_1 is not ascending, or has no rows"),
     "moved twice": ("merged_0", lambda array: array[:, [0, 0]], "its array merged_0 names cells that there are not"),

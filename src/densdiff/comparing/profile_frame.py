@@ -104,7 +104,7 @@ class NumberFrame:
         is_used = counts > 0
         is_used[self.merged.ravel()] = True
         near = np.convolve(is_used, np.ones(2 * _ALONE + 1, dtype=np.intp), mode="same")
-        return ((near == 1) | (counts > _SPIKE * usual * sizes)) & (counts >= _SPIKE)
+        return np.asarray(((near == 1) | (counts > _SPIKE * usual * sizes)) & (counts >= _SPIKE))
 
     def inner(self, values: FloatArray) -> FloatArray:
         """Values in deviations from the center, 0 where they are missing.
