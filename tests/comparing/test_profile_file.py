@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
+from densdiff.messages import shown
 from tests.command_line import refusal, run
 from tests.comparing.test_profile import night
 from tests.fuzz.corpus import Trap, npz
@@ -34,7 +35,7 @@ def reason(path):
     with pytest.raises(dd.InputError) as error:
         dd.Profile.load(path)
     text = str(error.value)
-    assert text.startswith(f"'{path}' is not a saved profile: ")
+    assert text.startswith(f"{shown(str(path))} is not a saved profile: ")
     assert text.isprintable()
     return text.split("is not a saved profile: ")[1]
 
@@ -153,7 +154,7 @@ def test_the_command_line_makes_profiles_and_compares_them(tmp_path):
         assert code == 0, err
         assert "300 of january.profile, 300 of february" in out
     wrong = refusal("profile", paths[0], "-o", tmp_path / "january.npz")
-    assert wrong == f"the name of a profile ends in .profile; got '{tmp_path / 'january.npz'}'"
+    assert wrong == f"the name of a profile ends in .profile; got {shown(str(tmp_path / 'january.npz'))}"
     late = refusal("compare", january, paths[1], "--columns", "height")
     assert late == "--columns is chosen when a profile is made, not when it is compared; give it there"
     paths[0].write_text("a,b\n1,2\n3,4\n")
