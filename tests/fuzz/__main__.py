@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.fuzz.worker import OUT, keep, work
 
-NAMES = ("reader", "tables", "blocks", "state", "stream")
+NAMES = ("reader", "tables", "blocks", "state", "stream", "profile")
 
 
 def run(target, seconds, seed):

@@ -34,7 +34,9 @@ def seeds(target):
 def written():
     """Every file of the corpus that is made here, by its path below the folder."""
     return {f"reader/{name}": data for name, data in readers().items()} | {
-        f"state/{name}": data for name, data in states().items()
+        f"{folder}/{name}": data
+        for folder, files in (("state", states()), ("profile", profiles()))
+        for name, data in files.items()
     }
 
 
@@ -119,6 +121,45 @@ def states():
         "empty.npz": npz({}),
         "bomb.npz": bomb(arrays),
     }
+
+
+def profiles():
+    whole = small_profile()
+    with np.load(io.BytesIO(whole)) as store:
+        arrays = dict(store)
+    header = json.loads(arrays["header"].tobytes())
+
+    def with_header(**more):
+        return npz(arrays | {"header": np.frombuffer(json.dumps(header | more).encode(), np.uint8)})
+
+    return {
+        "plain.npz": whole,
+        "cut.npz": whole[: len(whole) // 2],
+        "pickle.npz": pickle.dumps(Trap()),
+        "objects.npz": npz(arrays | {"waves": np.array([Trap(), None], dtype=object)}),
+        "shape.npz": npz(arrays | {"levels_0": arrays["levels_0"].T}),
+        "future.npz": with_header(schema=9, version="99"),
+        "rows.npz": with_header(n=10**30),
+        "bomb.npz": npz(
+            arrays | {"cells_0": np.zeros((3 << 20, 1))}, compress_type=zipfile.ZIP_DEFLATED, compresslevel=9
+        ),
+    }
+
+
+def small_profile():
+    from densdiff import profile
+
+    random = np.random.default_rng(0)
+    number = np.where(np.arange(50) % 7, random.normal(size=50), np.nan)
+    made = profile({"number": number, "word": random.choice(["u", "v"], 50).astype(object)}, random_state=0)
+    path = Path(FOLDER, "profile", ".made")
+    path.parent.mkdir(exist_ok=True)
+    made.save(path)
+    try:
+        with np.load(path) as store:
+            return npz(dict(store))  # without the clock of its members
+    finally:
+        path.unlink()
 
 
 def monitor():

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import sklearn
 
-from densdiff import ChangeMonitor
+from densdiff import ChangeMonitor, Profile, compare
 from densdiff.cli import inputs, rows
 from densdiff.cli.lines import LineInput
 from densdiff.data.points import check_sample
@@ -53,6 +53,18 @@ def state(path):
     ChangeMonitor.load(path)
 
 
+def profile(path):
+    """A saved profile, compared with itself and with a small table."""
+    found = Profile.load(path)
+    table = {name: np.linspace(0.0, 1.0, 6) if kind == "number" else list("uvuvuv") for name, kind in found.kinds.items()}
+    for other in (found, table):
+        result = compare(found, other, n_permutations=9, random_state=0)
+        assert str(result)
+        assert 0.0 <= result.test.pvalue <= 1.0
+    found.save(path)
+    Profile.load(path)
+
+
 def lines(path):
     """Rows of standard input, one at a time."""
     how, errors = inputs.parse_layout(None, None, None, False), []
@@ -83,6 +95,7 @@ TARGETS = {
     "blocks": (block_reader, "reader"),
     "state": (state, "state"),
     "stream": (lines, "stream"),
+    "profile": (profile, "profile"),
 }
 
 
