@@ -41,8 +41,9 @@ class Profile:
     """A table without its rows, to be compared with tables and profiles that come later.
 
     Make it with `profile`. It holds how many rows there are, for each column how many have each level or are in each
-    cell, and for all columns together sums of features over some hundred blocks of rows. No row can be read from it:
-    cells, levels and blocks of less than five rows of the first table are put together.
+    cell, and for all columns together sums of features over some hundred blocks of rows. No row is in it: cells,
+    levels and blocks of less than five rows of the first table are put together. Yet rows of small blocks can be
+    computed from their sums: guard it as you guard the table.
 
     Attributes
     ----------
