@@ -283,6 +283,18 @@ def test_what_cannot_be_is_refused_in_one_sentence(table, reference):
     refused("there is no file", compared, "nowhere.profile", table)
 
 
+def test_one_huge_value_is_a_finding_and_no_overflow(reference):
+    b = night(700, 6)
+    b.loc[:20, "height"] = 1e300
+    result = compared(reference, b)
+    assert result.columns[0].name == "height"
+    assert 0.0 < result.test.pvalue <= 1.0
+
+
+def test_any_whole_number_is_a_seed(table):
+    assert dd.profile(table, random_state=2**70).n == len(table)
+
+
 def test_nothing_is_warned_of_and_inputs_stay(table):
     before = table.copy()
     with warnings.catch_warnings():

@@ -66,6 +66,11 @@ def tables(n: int) -> dict[str, Any]:
     return {"A": rows_of(0, n), "B": rows_of(1, n - n // 4, 0.7)}
 
 
+def long_tables(n: int) -> dict[str, Any]:
+    """As many rows as a profile needs."""
+    return tables(3 * n)
+
+
 def mixed_tables(n: int) -> dict[str, Any]:
     """A pair, a region, a column and the share of missing values differ."""
     return {"A": _mixed(0, 7 * n, 0.2), "B": _mixed(1, 7 * n, 0.8)}
@@ -161,6 +166,11 @@ def _compared(seed: int, A: Any, B: Any) -> Any:
     return dd.compare(A, B, missing="level", n_permutations=49, random_state=seed)
 
 
+def _compared_with_profile(seed: int, A: Any, B: Any) -> Any:
+    reference = dd.profile(A, random_state=seed)
+    return dd.compare(reference, B, names=("A", "B"), n_permutations=49, random_state=seed)
+
+
 def _compared_by(seed: int, A: Any, B: Any) -> Any:
     return dd.compare_by(A, B, "x1", names=("A", "B"), n_permutations=49, random_state=seed)
 
@@ -195,6 +205,7 @@ QUESTIONS = [
     Case("compare mixed", mixed_tables, _compared),
     Case("compare_by", grouped_tables, _compared_by),
     Case("track", batches_of, _tracked),
+    Case("compare profile", long_tables, _compared_with_profile),
     Case("balance", labelled, _balance(None)),
     Case("balance LSDD", labelled, _balance(small())),
     Case("balance KDE", labelled, _balance(dd.KDEDifference())),
@@ -241,6 +252,8 @@ _RELABELLED = ("statistic", "pvalue", "pvalue_adjusted", "null_distribution", "m
 BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
     **dict.fromkeys(("compare", "compare_by", "track"), ()),
+    # sums of waves are of single precision, and blocks of rows are added up in their order
+    "compare profile": ("distance",),
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),

@@ -56,7 +56,9 @@ def state(path):
 def profile(path):
     """A saved profile, compared with itself and with a small table."""
     found = Profile.load(path)
-    table = {name: np.linspace(0.0, 1.0, 6) if kind == "number" else list("uvuvuv") for name, kind in found.kinds.items()}
+    table = {
+        name: np.linspace(0.0, 1.0, 6) if kind == "number" else list("uvuvuv") for name, kind in found.kinds.items()
+    }
     for other in (found, table):
         result = compare(found, other, n_permutations=9, random_state=0)
         assert str(result)

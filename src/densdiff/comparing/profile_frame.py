@@ -40,6 +40,7 @@ _KNOTS = 64  # shares of a column's rows that its features are made of
 _WAVES = 256  # frequencies of each width
 _WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
 
+_FAR = 1e6  # deviations beyond which values are all alike to waves, which are of single precision
 _SPIKE = 10.0  # times the rows of the usual cell: a value that stands out
 _ALONE = 4  # empty cells on either side of a value that stands alone, as marks of missing values do
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
@@ -113,7 +114,9 @@ class NumberFrame:
         """
         if len(self.knots) < 2:
             return np.zeros(len(values))
-        return np.nan_to_num((values - self.cells.center) / self.scale)
+        with np.errstate(over="ignore"):
+            inner = (values - self.cells.center) / self.scale
+        return np.clip(np.nan_to_num(inner), -_FAR, _FAR)
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,8 @@ class Bins:
             places = np.minimum(np.searchsorted(self.values, column.values), len(self.values) - 1)
             is_inside = self.values[places] == column.values
         else:
-            places = np.floor((column.values - self.values[0]) / self.width + 0.5).astype(np.intp)
+            steps = np.floor((column.values - self.values[0]) / self.width + 0.5)
+            places = np.clip(steps, -1, len(self.values)).astype(np.intp)  # far values have no whole number
             is_inside = (places >= 0) & (places < len(self.values))
         counts = [np.bincount(places[is_inside], row[is_inside], len(self.values)) for row in column.counts]
         return np.array(counts).astype(np.intp)

@@ -31,7 +31,7 @@ class HashedBlocks:
 
     def part(self, start: int, count: int) -> IntArray:
         """The blocks of some consecutive rows, (count,)."""
-        mixed = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * _MIX + np.uint64(self.seed)
+        mixed = (np.arange(start, start + count, dtype=np.uint64) + np.uint64(1)) * _MIX + np.uint64(self.seed % 2**64)
         mixed ^= mixed >> np.uint64(31)
         mixed *= np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(27)
