@@ -77,6 +77,7 @@ ARRAYS = {
     "negative levels": ("levels_0", negative, "its array levels_0 does not count its levels"),
     "too many": ("cells_0", lambda array: np.add(array, [[0, 1]]), "its counts do not add up to its rows"),
     "a cell too far": ("cells_0", lambda array: np.add(array, [[9999, 0]]), "names cells that there are not"),
+    "counts beyond all rows": ("knot_rows_0", lambda array: array + 2**62, "not finite, or too large"),
     "NaN": ("waves", with_nan, "its array waves holds numbers that are not finite"),
     "other kind": ("levels_0", lambda array: array.astype(float), "its array levels_0 holds float64"),
     "text": ("waves", lambda array: np.array(["a"]), "its array waves holds <U1"),

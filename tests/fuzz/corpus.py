@@ -140,6 +140,11 @@ def profiles():
         "shape.npz": npz(arrays | {"levels_0": arrays["levels_0"].T}),
         "future.npz": with_header(schema=9, version="99"),
         "rows.npz": with_header(n=10**30),
+        "seed.npz": with_header(seed=10**30),
+        "width.npz": with_header(widths=[5e-324] * 3),
+        "far.npz": npz(
+            arrays | {"cells_0": np.where(arrays["cells_0"] == arrays["cells_0"][-1, 0], 1, arrays["cells_0"])}
+        ),
         "bomb.npz": npz(
             arrays | {"cells_0": np.zeros((3 << 20, 1))}, compress_type=zipfile.ZIP_DEFLATED, compresslevel=9
         ),
