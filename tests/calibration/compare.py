@@ -10,7 +10,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.comparing import columns as column_questions
-from densdiff.comparing import compare as question
+from densdiff.comparing import joint as question
 from densdiff.comparing import pairs as pair_questions
 from densdiff.comparing import regions as region_questions
 from densdiff.core import regions

@@ -261,6 +261,7 @@ def relabellings(
     at_once = max(1, _AT_ONCE // len(is_x))
     order = None if blocks is None else np.argsort(blocks, kind="stable")
     few = [] if blocks is None or blocks.max(initial=0) >= _FEW_BLOCKS else [blocks == g for g in np.unique(blocks)]
+    streams = random.spawn(len(few))  # of their own, so that it does not matter how many are drawn at a time
     for first in range(0, count, at_once):
         k = min(at_once, count - first)
         if blocks is None or order is None:
@@ -268,8 +269,8 @@ def relabellings(
             continue
         if few:
             labels = np.empty((k, len(is_x)), dtype=bool)
-            for block in few:
-                labels[:, block] = random.permuted(np.broadcast_to(is_x[block], (k, int(block.sum()))), axis=1)
+            for block, stream in zip(few, streams, strict=True):
+                labels[:, block] = stream.permuted(np.broadcast_to(is_x[block], (k, int(block.sum()))), axis=1)
             yield labels
             continue
         shuffled = np.argsort(blocks + random.random((k, len(is_x))), axis=1)  # within blocks, blocks in order
