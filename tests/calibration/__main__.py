@@ -21,6 +21,7 @@ NAMES = (
     "monitor",
     "compare",
     "nights",
+    "profiles",
     "total_variation",
     "sequential",
     "batches",
