@@ -286,7 +286,7 @@ def test_version_and_help():
     assert out == run("--help")[1]
     assert "...\n" not in out.split("Commands:")[1]  # no line is cut short
     assert "Examples:\n    densdiff compare " in out
-    for command in ("compare", "changes", "balance", "monitor", "demo"):
+    for command in ("compare", "profile", "track", "changes", "balance", "monitor", "demo"):
         assert re.search(rf"^  {command} ", out, re.MULTILINE)
         code, text, _ = run(command, "--help")
         assert code == 0

@@ -83,7 +83,7 @@ ARRAYS = {
     "text": ("waves", lambda array: np.array(["a"]), "its array waves holds <U1"),
     "shape of waves": ("waves", lambda array: array.T, "its blocks do not fit its columns and rows"),
     "shape of sums": ("low_order", lambda array: array[:, 1:], "its blocks do not fit its columns and rows"),
-    "three blocks": ("block_rows", lambda array: array[:3], "its blocks do not fit its columns and rows"),
+    "three blocks": ("block_rows", lambda array: np.resize(array, 3), "its blocks do not fit its columns and rows"),
     "blocks": ("block_rows", negative, "its blocks do not fit its columns and rows"),
     "pairs": ("pairs", lambda array: array + 99, "its pairs or quantiles do not fit its columns"),
     "pairs of one": ("pairs", lambda array: array[:, :1], "its pairs or quantiles do not fit its columns"),

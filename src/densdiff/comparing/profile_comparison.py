@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import stdtrit
 
 from densdiff import messages
 from densdiff.comparing.columns import CONFIDENCE
@@ -19,7 +20,6 @@ from densdiff.data.match import SchemaChanges
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.errors import InputError
 from densdiff.estimators.results import DistanceResult
-from densdiff.solvers.uncertainty import normal_quantile
 from densdiff.testing.block_sums import BlurredDistance, block_test, blurred_distances
 from densdiff.testing.two_sample import TwoSampleResult
 
@@ -124,7 +124,8 @@ def profile_distance(pair: ProfilePair, seed: int) -> DistanceResult:
     found = blurred_distances(pair.a.sums, pair.b.sums, pair.a.frame.waves)
     sure = [own for own in found if own.noise <= _MOST_NOISE]
     chosen = min(sure, key=lambda own: own.width) if sure else found[0]
-    reach = normal_quantile(CONFIDENCE) * chosen.error
+    blocks = min(len(own.sums.rows) for own in (pair.a, pair.b))
+    reach = float(stdtrit(max(1, blocks - 1), 0.5 + 0.5 * CONFIDENCE)) * chosen.error
     value = float(np.clip(chosen.normalized, 0.0, 1.0))
     low, high = max(0.0, value - reach), min(1.0, value + reach)
     unit = _volume(pair, chosen)
