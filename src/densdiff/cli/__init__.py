@@ -248,7 +248,7 @@ def track(
     fail_on_difference: Fail = False,
     debug: Debug = False,
 ) -> None:
-    """Which batches, such as days, differ from a reference, and since when?
+    """Which batches differ from a reference, and since when?
 
     Batches that the history has are not read again. With --fail-on-difference only new batches count.
 
