@@ -253,7 +253,7 @@ BEYOND_MEMORY: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("LSDD auto", "LSDD centers", "LSDD spectral", "LSDD pairs", "l2_distance"), ()),
     **dict.fromkeys(("compare", "compare_by", "track"), ()),
     # sums of waves are of single precision, and blocks of rows are added up in their order
-    "compare profile": ("distance",),
+    "compare profile": (),
     **dict.fromkeys(("total_variation", "total_variation model"), ("pvalue",)),
     **dict.fromkeys(("balance", "balance LSDD", "balance KDE", "two_sample_test limit"), ()),
     **dict.fromkeys(("detect_changes", "detect_changes window", "detect_changes KDE", "detect_changes KLIEP"), ()),

@@ -46,7 +46,7 @@ class Waves:
     rows are then on average 1 on equal levels, and on others the share of waves in which it takes no part.
     """
 
-    frequencies: npt.NDArray[np.float32]  # (d, R M)
+    frequencies: FloatArray  # (d, R M)
     signs: tuple[npt.NDArray[np.float32], ...]  # (levels, R M) each
     widths: tuple[float, ...]  # (R,)
 
@@ -62,7 +62,7 @@ class Waves:
             takes_part = random.random(len(scale)) < share
             drawn = random.choice(np.array([-1.0, 1.0], dtype=np.float32), (n_levels, len(scale)))
             signs.append(np.where(takes_part, drawn, np.float32(1.0)))
-        return cls(frequencies.astype(np.float32), tuple(signs), tuple(widths))
+        return cls(frequencies, tuple(signs), tuple(widths))
 
     @property
     def size(self) -> int:
@@ -75,7 +75,7 @@ class Waves:
         step = max(64, _AT_ONCE // self.size)
         for first in range(0, len(blocks), step):
             part = slice(first, first + step)
-            angles = numbers[part].astype(np.float32) @ self.frequencies
+            angles = numbers[part] @ self.frequencies
             waves = np.hstack([np.cos(angles), np.sin(angles)])
             for signs, column in zip(self.signs, codes.T, strict=True):
                 waves *= np.tile(signs[column[part]], 2)
