@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import MEMORY, TIME, record, skip
+from benchmarks.measure import MEMORY, TIME, all_cores, record, skip
 from benchmarks.peers import RUN_SECONDS, Skipped, call, peer_python
 
 EVIDENTLY = ("evidently==0.7.23", "pandas<3")  # with pandas 3 it cannot be imported
@@ -74,7 +74,7 @@ def measured(python, program, which, rows):
     """What one side needs and finds, from a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         command = [python, "-c", TABLES + program, str(DATA), which, str(rows), str(Path(folder, "page.html"))]
-        return json.loads(call(command, RUN_SECONDS, "running it").splitlines()[-1])
+        return json.loads(call(command, RUN_SECONDS, "running it", all_cores()).splitlines()[-1])
 
 
 def show(name, run):

@@ -79,11 +79,14 @@ class Skipped(Exception):
     """Why the peer could not be measured."""
 
 
-def call(command, seconds, doing):
-    """Output of a command on one thread; `Skipped`, with its last words, if it fails."""
+def call(command, seconds, doing, environment=None):
+    """Output of a command, on one thread unless another environment is given; `Skipped`, with its last words, if it
+    fails.
+    """
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    environment = os.environ | threads if environment is None else environment
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=os.environ | threads)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, env=environment)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Skipped(f"{doing}: {type(error).__name__} ({seconds} s at most)") from error
     if done.returncode:
