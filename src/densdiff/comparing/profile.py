@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
-from densdiff.comparing.profile_frame import BLOCKS, HIDING, LEAST_ROWS, CountArray, Frame, LevelFrame, NumberFrame
+from densdiff.comparing.profile_frame import BLOCKS, LEAST_ROWS, CountArray, Frame, LevelFrame, NumberFrame
 from densdiff.core.dyadic_cells import SIZE, DyadicCells
 from densdiff.core.scaling import FloatArray, stack_columns
 from densdiff.core.selection import IntArray, draw_rows
@@ -42,8 +42,8 @@ class Profile:
 
     Make it with `profile`. It holds how many rows there are, for each column how many have each level or are in each
     cell, and for all columns together sums of features over some hundred blocks of rows. No row is in it: cells,
-    levels and blocks of less than five rows of the first table are put together. The sums are no more than a
-    quarter of the numbers in the rows, so that these cannot be computed from them.
+    levels and blocks of less than five rows of the first table are put together. Yet rows of small blocks can be
+    computed from their sums: guard it as you guard the table.
 
     Attributes
     ----------
@@ -133,12 +133,9 @@ class Profile:
         return replace(self, sums=sums)
 
     def without_small_blocks(self) -> "Profile":
-        """The profile with so few blocks that each holds at least five rows, and that all sums together are no more
-        than a quarter of the numbers in the rows: of more sums the rows could be computed.
-        """
-        found, most = self, self.n * len(self.names) / HIDING
-        each = self.sums.waves.shape[1] + self.sums.low_order.shape[1]
-        while len(found.sums.rows) > 1 and (found.sums.rows.min() < LEAST_ROWS or each * len(found.sums.rows) > most):
+        """The profile with blocks so few that each holds at least five rows."""
+        found = self
+        while len(found.sums.rows) > 1 and found.sums.rows.min() < LEAST_ROWS:
             found = found.folded(len(found.sums.rows) // 2)
         return found
 

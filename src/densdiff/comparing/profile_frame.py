@@ -37,9 +37,7 @@ _RARE, _FEW_RARE = (
 )  # times the least rows: levels that a count of them may have put on either side, at most so many
 _ROWS_A_GROUP, _MOST_GROUPS, _SALTS = 20.0, 6, 100  # of levels; the second is a power of two; hashes that are tried
 _KNOTS = 64  # shares of a column's rows that its features are made of
-_FEWEST_WAVES, _WAVES = 4, 128  # frequencies of each width
-HIDING = 4  # times the sums of a profile: so many numbers its rows must have, or the sums would tell them
-_FEW_BLOCKS = 4  # that a table should have sums of
+_WAVES = 256  # frequencies of each width
 _WIDTHS = (1.0, 0.5, 0.25)  # of the median distance between rows
 
 _FAR = 1e6  # deviations beyond which values are all alike to waves, which are of single precision
@@ -219,15 +217,6 @@ class Frame:
         return cls(frame.numbers, frame.categories, seed, widths, pairs, quantiles)
 
     @property
-    def n(self) -> int:
-        """Rows of the table that it was made of, but for missing values."""
-        columns = [
-            *(int(own.knot_rows.sum()) for own in self.numbers),
-            *(int(own.rows.sum()) for own in self.categories),
-        ]
-        return max(columns)
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Of the columns of numbers, then of categories."""
         return (*(column.name for column in self.numbers), *(column.name for column in self.categories))
@@ -282,9 +271,7 @@ class Frame:
     def waves(self) -> Waves:
         """The waves of all columns together."""
         levels = [len(column.rows) for column in self.categories] + [2] * len(self.marked)
-        sums = self.n * len(self.names) / (HIDING * _FEW_BLOCKS)
-        count = int(np.clip(sums / (2 * len(self.widths)), _FEWEST_WAVES, _WAVES))
-        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, count)
+        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, _WAVES)
 
     @property
     def blocks(self) -> HashedBlocks:

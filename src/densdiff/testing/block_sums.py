@@ -132,13 +132,13 @@ def block_test(
     """Whether the rows of two tables come from one population, from the sums of their blocks.
 
     A draw gives the deviation of each block's sum from what its rows would have of the mean of both tables a random
-    factor, over the root of its rows: blocks of any size tell alike how rows scatter. So means scatter as the rows of
-    both tables do, whatever table these are of, as relabelled blocks would: a table of few rows or few blocks does not
-    tell by itself how much its mean scatters.
+    factor. So means scatter as the blocks of both do, whatever table these are of, as relabelled blocks would: a table
+    of few rows does not tell by itself how much its mean scatters. Blocks count by their rows: what is in one table
+    only would else look as if it never varied.
     """
     a, b = sums
     own = np.repeat([1.0 / a.n, -1.0 / b.n], [len(a.rows), len(b.rows)])
-    null = _multipliers(np.concatenate([a.rows, b.rows]), count, random) * np.sqrt(1.0 / a.n + 1.0 / b.n)
+    null = _multipliers(np.concatenate([a.rows, b.rows]), count, random) / np.sqrt(float(a.n) * b.n)
     weights = np.vstack([own, null])
     low_order = np.concatenate([a.low_order, b.low_order]).astype(np.float32)
     sizes = np.abs(low_order).sum(axis=0, dtype=np.float64) / (a.n + b.n)
@@ -153,15 +153,15 @@ def block_test(
 
 
 def _multipliers(rows: npt.NDArray[np.int64], count: int, random: np.random.Generator) -> FloatArray:
-    """Weights of block sums whose sum is a draw of how a single row deviates from the mean of all, (count, K).
+    """Weights of block sums whose sum is a draw of the error of the sum over all rows, (count, K).
 
-    Few blocks tell the size of that deviation only roughly, which Student's t makes up for.
+    Few blocks tell the size of that error only roughly, which Student's t makes up for.
     """
-    roots, used = np.sqrt(rows), max(2, int((rows > 0).sum()))
+    n, used = rows.sum(), max(2, int((rows > 0).sum()))
     factors = random.standard_normal((count, len(rows)))
-    shares = np.divide(factors, roots, out=np.zeros_like(factors), where=roots > 0)
-    shares -= (factors @ roots / rows.sum())[:, None]
-    return np.asarray(shares / np.sqrt(random.chisquare(used - 1.0, count))[:, None])
+    factors -= (factors @ rows / n)[:, None]
+    doubt = np.sqrt(used / random.chisquare(used - 1.0, count))  # with the loss of one block by the mean
+    return np.asarray(factors * doubt[:, None])
 
 
 @dataclass(frozen=True)
