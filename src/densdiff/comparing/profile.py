@@ -17,14 +17,14 @@ from densdiff import messages
 from densdiff.comparing.profile_frame import BLOCKS, LEAST_ROWS, CountArray, Frame, LevelFrame, NumberFrame
 from densdiff.core.dyadic_cells import SIZE, DyadicCells
 from densdiff.core.scaling import FloatArray, stack_columns
-from densdiff.core.selection import IntArray, draw_rows
+from densdiff.core.selection import draw_rows
 from densdiff.data import parameters
 from densdiff.data.kinds import are_categories
 from densdiff.data.match import SchemaChanges
 from densdiff.data.reading import Reading
 from densdiff.data.tables import OneTable, Request, read_table
 from densdiff.errors import InputError, plain
-from densdiff.sources.block_sample import stack_rows
+from densdiff.sources.block_sample import pick_rows, stack_rows
 from densdiff.sources.passes import run_pass
 from densdiff.sources.sample import add_sums
 from densdiff.testing.block_sums import BlockSums
@@ -240,7 +240,7 @@ def _make_frame(table: OneTable, seed: int) -> Frame:
     numbers = [name for name, column in summaries.items() if not are_categories([column])]
     reader = _Columns.of(table, numbers, categories)
     drawn = np.sort(draw_rows(seed, n, min(n, _DRAWN_ROWS)))
-    rows = run_pass(table.source, partial(_pick_rows, reader, drawn), stack_rows, reader.needed)
+    rows = run_pass(table.source, partial(pick_rows, reader, drawn), stack_rows, reader.needed)
     cells = [DyadicCells.of(column[~np.isnan(column)]) for column in rows.T[: len(numbers)]]
     counts = run_pass(table.source, partial(_cell_counts, reader, cells), add_sums, reader.needed)
     frames = [
@@ -281,13 +281,6 @@ class _Columns:
         return stack_columns([np.asarray(column, dtype=np.float64) for column in found])
 
 
-def _pick_rows(reader: _Columns, index: IntArray, block: Any, start: int) -> FloatArray:
-    """The rows of a block among sorted numbers."""
-    rows = reader.rows(block, start)
-    low, high = np.searchsorted(index, [start, start + len(rows)])
-    return np.ascontiguousarray(rows[index[low:high] - start])
-
-
 def _cell_counts(
     reader: _Columns, cells: Sequence[DyadicCells], block: Any, start: int
 ) -> tuple[npt.NDArray[np.int64], ...]:
@@ -306,23 +299,22 @@ def _count(table: OneTable, frame: Frame) -> Profile:
         table.source, partial(_count_block, reader, frame), add_sums, reader.needed
     )
     sums = BlockSums(rows, waves, low_order)
-    where = table.summary.where
     left_out = tuple((name, plain(why)) for name, why in table.left_out)
-    notes = tuple(text for text in map(plain, table.notes) if where)
+    notes = tuple(map(plain, table.notes))
     return Profile(frame, sums.n, cells, tuple(map(int, missing)), levels, sums, left_out, notes=notes)
 
 
 def _count_block(reader: _Columns, frame: Frame, block: Any, start: int) -> tuple[Any, ...]:
     """All that a profile holds of a block, in parts that add up."""
     rows = frame.with_marks(reader.rows(block, start))
-    d, c = len(frame.numbers), len(frame.categories)
+    d = len(frame.numbers)
     known = [column[~np.isnan(column)] for column in rows.T[:d]]
     cells = tuple(own.count(values) for own, values in zip(frame.numbers, known, strict=True))
     missing = np.array([len(rows) - len(values) for values in known], dtype=np.int64)
     codes = rows[:, d:].astype(np.intp)
     levels = tuple(
         np.bincount(codes[:, j], minlength=len(column.rows)).astype(np.int64)
-        for j, column in enumerate(frame.categories[:c])
+        for j, column in enumerate(frame.categories)
     )
     blocks = frame.blocks.part(start, len(rows))
     counted = np.bincount(blocks, minlength=BLOCKS).astype(np.int64)

@@ -162,9 +162,9 @@ class Categories:
 
     def add_apart(self, squared: FloatArray, a: FloatArray, b: FloatArray) -> None:
         """Add to squared distances (k, l), in place, ``apart`` for each unequal level of two sets of codes."""
-        kind = np.min_scalar_type(-1 - int(self.levels.max(initial=0)))  # small integers compare fastest
-        for codes_a, codes_b, apart in zip(a.T, b.T, self.apart if self.apart is not None else (), strict=True):
-            np.add(squared, apart, out=squared, where=codes_a.astype(kind)[:, None] != codes_b.astype(kind))
+        if self.apart is not None:
+            kind = np.min_scalar_type(-1 - int(self.levels.max(initial=0)))  # small integers compare fastest
+            add_unequal(squared, a.astype(kind), b.astype(kind), self.apart)
 
     def gram_factors(self, sigmas: FloatArray, codes: FloatArray) -> Iterator[FloatArray]:
         """The factor of G for each sigma: sums over levels of a product of kernels over that of `log_scale`, (b, b)."""
@@ -188,6 +188,12 @@ class Categories:
             for column, weight in zip(codes.T, apart, strict=True)
         ]
         return np.hstack([numeric, *indicators])
+
+
+def add_unequal(squared: FloatArray, a: npt.NDArray[np.integer], b: npt.NDArray[np.integer], apart: FloatArray) -> None:
+    """Add to squared distances (k, l), in place, ``apart`` (J,) for each unequal code of rows (k, J) and (l, J)."""
+    for codes_a, codes_b, distance in zip(a.T, b.T, apart, strict=True):
+        np.add(squared, distance, out=squared, where=codes_a[:, None] != codes_b)
 
 
 def _unequal_product(a: FloatArray, b: FloatArray, ratios: FloatArray) -> FloatArray:

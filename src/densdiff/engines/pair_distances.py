@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.kernel import squared_distances
+from densdiff.core.kernel import add_unequal, squared_distances
 from densdiff.core.radial import Bins, PairKernel
 from densdiff.core.scaling import FloatArray
 from densdiff.threads import cores, map_in_order
@@ -30,8 +30,7 @@ class LevelDistances:
 
     def add(self, squared: FloatArray, start: int, stop: int) -> None:
         """Add to the squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
-        for codes, apart in zip(self.codes.T, self.apart, strict=True):
-            np.add(squared, apart, out=squared, where=codes[start:stop, None] != codes[start:])
+        add_unequal(squared, self.codes[start:stop], self.codes[start:], self.apart)
 
 
 def pair_histograms(

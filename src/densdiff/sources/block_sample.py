@@ -23,6 +23,13 @@ T = TypeVar("T")
 _THREADS_SHARING_PASSES = 16
 
 
+class BlockRows(Protocol):
+    """What makes rows of numbers of a block."""
+
+    def rows(self, block: Any, start: int) -> FloatArray:
+        """All columns of a block whose first row has the number ``start``, (k, d)."""
+
+
 class RowReader(Protocol):
     """How blocks of a source become rows of numbers."""
 
@@ -189,7 +196,7 @@ def sorted_unique(numbers: IntArray) -> IntArray:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def pick_rows(reader: RowReader, index: IntArray, block: Any, start: int) -> FloatArray:
+def pick_rows(reader: BlockRows, index: IntArray, block: Any, start: int) -> FloatArray:
     """The rows of a block among sorted numbers, in all columns of the reader, (k, d)."""
     rows = reader.rows(block, start)
     low, high = np.searchsorted(index, [start, start + len(rows)])
