@@ -22,6 +22,12 @@ def main(quick=False):
     base = seconds("import sklearn.base", repeats) - bare
     ours = seconds("import densdiff", repeats) - bare
     used = seconds("import densdiff; densdiff.LSDD", repeats) - bare
+    asked = seconds(
+        "import numpy as np, densdiff; densdiff.l2_distance(*np.random.default_rng(0).normal(size=(2, 50, 2)))", repeats
+    )
+    asked -= bare
     record("import with LSDD", used, base, peer="sklearn.base", means=TIME)
+    record("import and the first l2_distance", asked, base, peer="sklearn.base", means=TIME)
     print(f"import sklearn.base {base:.2f} s, import densdiff {ours:.2f} s (names load when first used),", end=" ")
-    print(f"with densdiff.LSDD {used:.2f} s: {used / base:.2f} of scikit-learn's base")
+    print(f"with densdiff.LSDD {used:.2f} s: {used / base:.2f} of scikit-learn's base;", end=" ")
+    print(f"with a first l2_distance {asked:.2f} s")

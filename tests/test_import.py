@@ -1,7 +1,7 @@
 """`import densdiff` stays light: optional and heavy packages are imported by what needs them.
 
 scikit-learn imports pandas by itself where it is installed (`sklearn.utils.fixes`), and pandas imports pyarrow. So
-the public table loads its names when first used, and what they load is measured against `import sklearn.base`.
+the public table loads its names when first used, and the questions that need no estimator do without scikit-learn.
 """
 
 import json
@@ -55,6 +55,17 @@ def test_fit_on_arrays_loads_no_optional_package(loaded):
 def test_import_and_fit_work_where_no_optional_package_is_installed():
     # None in sys.modules makes an import fail as if the package were absent, for scikit-learn too
     run(f"import sys; sys.modules.update(dict.fromkeys({HEAVY})); import densdiff; {FIT}")
+
+
+@pytest.mark.parametrize("question", ["l2_distance", "total_variation", "two_sample_test", "compare"])
+def test_questions_of_two_samples_load_neither_scikit_learn_nor_what_it_loads(question):
+    code = (
+        "import sys, warnings, numpy as np, densdiff; warnings.simplefilter('ignore');"
+        "rows = np.random.default_rng(0).normal(size=(2, 40, 2));"
+        f"densdiff.{question}(*rows, random_state=0);"
+        "print([name for name in ('sklearn', 'pandas', 'scipy.stats', 'joblib') if name in sys.modules])"
+    )
+    assert run(code).strip() == "[]"
 
 
 def test_public_table_is_complete_and_documented():

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff import errors, messages
+from densdiff.not_fitted import NotFittedError
 from densdiff.results import Receipt
 
 KINDS = [
     errors.DensDiffError,
     errors.InputError,
-    errors.NotFittedError,
+    NotFittedError,
     errors.NumericalError,
     errors.MissingExtraError,
 ]

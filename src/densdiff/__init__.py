@@ -31,7 +31,6 @@ if TYPE_CHECKING:
         DensDiffWarning,
         InputError,
         MissingExtraError,
-        NotFittedError,
         NumericalError,
     )
     from densdiff.estimators.kde import KDEDifference
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from densdiff.estimators.lsdd import LSDD
     from densdiff.estimators.results import Band, DistanceResult
     from densdiff.io.sql import sql
+    from densdiff.not_fitted import NotFittedError
     from densdiff.results import VERSION as __version__
     from densdiff.series.detect import ChangesResult, detect_changes
     from densdiff.series.monitor import ChangeMonitor, MonitorStep
@@ -98,6 +98,7 @@ _HOME = {
     "KLIEP": "estimators.kliep",
     "LSDD": "estimators.lsdd",
     "KDEDifference": "estimators.kde",
+    "NotFittedError": "not_fitted",
     "Band": "estimators.results",
     "DistanceResult": "estimators.results",
     "ClassBalance": "balance.class_balance",

@@ -8,8 +8,6 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple, Self
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
-
 _OPEN, _NEXT, _CLOSE = "\ue000", "\ue001", "\ue002"  # private, hence not printable: `messages.shown` escapes them
 _SIGNS = dict.fromkeys(map(ord, (_OPEN, _NEXT, _CLOSE)))
 _MARK = re.compile(f"{_OPEN}{_NEXT.join(3 * [f'([^{_OPEN}{_NEXT}{_CLOSE}]*)'])}{_CLOSE}")
@@ -91,16 +89,19 @@ class NothingLeftError(InputError):
     """Too few rows, or no column, is left to use: what one group of rows may lack and others have."""
 
 
-class NotFittedError(DensDiffError, _SklearnNotFittedError):
-    """A fitted attribute or method was asked for before ``fit``."""
-
-
 class NumericalError(DensDiffError):
     """The computation could not be carried out in floating point."""
 
 
 class MissingExtraError(DensDiffError, ImportError):
     """An optional dependency is needed for what was asked."""
+
+
+def not_fitted(message: str) -> DensDiffError:
+    """A `NotFittedError`, whose class is loaded when it is needed: it is scikit-learn's as well."""
+    from densdiff.not_fitted import NotFittedError
+
+    return NotFittedError(message)
 
 
 class DensDiffWarning(UserWarning):

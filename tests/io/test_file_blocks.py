@@ -17,10 +17,11 @@ import sklearn
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from densdiff.errors import DensDiffError, InputError, MissingExtraError, NotFittedError
+from densdiff.errors import DensDiffError, InputError, MissingExtraError
 from densdiff.io import memory
 from densdiff.io.csv_form import CsvForm
 from densdiff.io.files import File, open_file, read, table
+from densdiff.not_fitted import NotFittedError
 
 per_example = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 # Words begin with a letter: a column whose first block holds numbers is one of numbers in a large CSV file.

@@ -14,7 +14,8 @@ from matplotlib.figure import Figure
 import densdiff as dd
 from densdiff import LSDD
 from densdiff.datasets import gaussian_shift
-from densdiff.errors import InputError, MissingExtraError, NotFittedError
+from densdiff.errors import InputError, MissingExtraError
+from densdiff.not_fitted import NotFittedError
 from densdiff.plots import plot_difference
 
 

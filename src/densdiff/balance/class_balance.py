@@ -31,7 +31,7 @@ from densdiff.data import parameters
 from densdiff.data.inputs import source_of
 from densdiff.data.points import LabelledRows, check_labelled, check_new_rows, warn_of_extra_columns
 from densdiff.data.stretches import draw_table
-from densdiff.errors import InputError, NotFittedError
+from densdiff.errors import InputError, not_fitted
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Mixture, Receipt
@@ -222,7 +222,7 @@ class ClassBalance(BaseEstimator):
 
     def _fitted(self) -> LabelledRows:
         if not hasattr(self, "classes_"):
-            raise NotFittedError("this ClassBalance is not fitted yet; call fit(X, y) first")
+            raise not_fitted("this ClassBalance is not fitted yet; call fit(X, y) first")
         return self._data
 
     def _estimate_mixture(self, X_new: Any, notes: list[str]) -> tuple[MixtureEstimate, FloatArray]:

@@ -20,9 +20,10 @@ from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.selection import stratified_folds
 from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 from densdiff.data import parameters
-from densdiff.estimators.kde import KDEDifference, cross_validated_width, overlap
+from densdiff.estimators.kde import KDEDifference, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import Model
+from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import WeightedSample
 
 IntArray = npt.NDArray[np.intp]

@@ -16,7 +16,7 @@ from densdiff import messages
 from densdiff.balance.class_balance import ClassBalance
 from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
-from densdiff.errors import InputError, NotFittedError
+from densdiff.errors import InputError, not_fitted
 
 _LEAST_WEIGHT = 1e-6  # some classifiers cannot be fitted to a class of weight 0
 
@@ -90,7 +90,7 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
 
     def _fitted(self) -> Any:
         if not hasattr(self, "estimator_"):
-            raise NotFittedError("this PriorShiftClassifier is not fitted yet; call fit(X, y, X_unlabeled) first")
+            raise not_fitted("this PriorShiftClassifier is not fitted yet; call fit(X, y, X_unlabeled) first")
         return self.estimator_
 
     def predict(self, X: Any) -> npt.NDArray[Any]:

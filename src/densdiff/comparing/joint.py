@@ -13,7 +13,7 @@ from densdiff.core import selection
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 from densdiff.errors import plain
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
@@ -28,7 +28,10 @@ _DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs
 
 def joint_rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArray, selection.IntArray]:
     """Rows of large tables to have at hand: of fits, of pictures, and those that tell of all columns together."""
-    fitted, drawn = rows_to_prefetch(seed, LSDD().n_centers, n, m), (_JOINT_ROWS, _DISTANCE_ROWS, PICTURE_ROWS)
+    fitted, drawn = (
+        rows_to_prefetch(seed, DensityDifference().n_centers, n, m),
+        (_JOINT_ROWS, _DISTANCE_ROWS, PICTURE_ROWS),
+    )
     x, y = (
         np.concatenate([rows, *(selection.draw_rows(seed, size, min(size, most)) for most in drawn)])
         for rows, size in zip(fitted, (n, m), strict=True)
@@ -61,8 +64,8 @@ def compare_together(tables: MatchedTables, settings: Settings) -> Joint:
     is_read_twice = not all_at_once(pair.x, pair.y, tested.x, tested.y)  # a file has one reader at a time
     distance, test = run_together(
         [
-            lambda: LSDD(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE),
-            lambda: pair_test(LSDD(random_state=seed), tested, settings.permutations),
+            lambda: DensityDifference(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE),
+            lambda: pair_test(DensityDifference(random_state=seed), tested, settings.permutations),
         ],
         1 if is_read_twice else cores(),
     )

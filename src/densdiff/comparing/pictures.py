@@ -8,7 +8,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import IntArray
 from densdiff.core.separation import newcombe_interval
 from densdiff.data.pair import Pair
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.results import Bars, Curve, Map, Shares
 from densdiff.solvers.column import LevelColumn, NumberColumn, level_counts, picture_rows
 from densdiff.solvers.fit import Fit
@@ -113,7 +113,7 @@ def map_of(pair: Pair, seed: int) -> Map:
         a, b = (np.array([(table == row).all(axis=1).mean() for row in rows]) for table in (pair.x[:], pair.y[:]))
         difference = b - a
     else:
-        difference = -LSDD(random_state=seed).fit_pair(pair).difference_at(rows)
+        difference = -DensityDifference(random_state=seed).fit_pair(pair).difference_at(rows)
     return Map(labels_x, labels_y, difference.reshape(len(y), len(x)))
 
 

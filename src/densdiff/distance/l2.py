@@ -5,10 +5,8 @@ The estimators that answer are in `estimators`.
 
 from typing import Any
 
-from sklearn.base import clone
-
 from densdiff.data import parameters
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.estimators.results import DistanceResult
 
 
@@ -37,7 +35,11 @@ def l2_distance(X: Any, Y: Any, *, model: Any = None, level: float = 0.95, rando
     True
     """
     parameters.fraction(level, "level")
-    fitted = clone(parameters.estimator(LSDD() if model is None else model, "l2_distance"))
+    if model is None:
+        return DensityDifference(random_state=random_state).fit(X, Y).l2_distance(level)
+    from sklearn.base import clone
+
+    fitted = clone(parameters.estimator(model, "l2_distance"))
     if fitted.random_state is None:
         fitted.random_state = random_state
     result: DistanceResult = fitted.fit(X, Y).l2_distance(level)

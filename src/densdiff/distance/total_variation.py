@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from densdiff import messages
 from densdiff.core import selection
@@ -16,8 +15,7 @@ from densdiff.core.separation import Separated, separated
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
-from densdiff.estimators.kde import KDEDifference
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, prepare, rows_to_prefetch
 from densdiff.solvers.witness import Judged, Table, judge, judge_by, judge_columns
@@ -133,12 +131,24 @@ def total_variation(
         text = f"folds must be at most {_MOST_FOLDS}: with more of them the lower end would be too high too often"
         raise InputError(f"{text}; got {folds}", argument="folds")
     if model is not None:
-        parameters.estimator(model, (LSDD, KDEDifference))
+        _refuse_other_models(model)
     seed = parameters.seed(random_state)
     pair = check_pair(
-        X, Y, categories=not isinstance(model, KDEDifference), prefetch=partial(rows_to_prefetch, seed, 1)
+        X, Y, categories=model is None or _takes_pairs(model), prefetch=partial(rows_to_prefetch, seed, 1)
     )
     return pair_variation(pair, None, folds=folds, level=level, seed=seed, model=model).result
+
+
+def _refuse_other_models(model: Any) -> None:
+    from densdiff.estimators.kde import KDEDifference
+    from densdiff.estimators.lsdd import LSDD
+
+    parameters.estimator(model, (LSDD, KDEDifference))
+
+
+def _takes_pairs(model: Any) -> bool:
+    """Whether a model is fitted to checked samples, categories among them; else to arrays of numbers."""
+    return isinstance(model, DensityDifference)
 
 
 @dataclass(frozen=True)
@@ -212,7 +222,7 @@ def pair_variation(
         tested = pair if is_whole else _tested_pair(data, rows, clusters)
         with messages.collect_warnings():
             relabellings = max(_RELABELLINGS, int(np.ceil(4.0 / (1.0 - level))))  # p can be half of what is needed
-            pvalue = pair_test(LSDD(random_state=seed), tested, relabellings).pvalue
+            pvalue = pair_test(DensityDifference(random_state=seed), tested, relabellings).pvalue
     found = separated(judged.values, table.omega, table.in_x, level, clusters)
     numbers = _user_numbers(data, rows)
     result = _result(data, numbers, table, judged, found, pvalue, level, notes, model)
@@ -312,6 +322,7 @@ def _are_copies(values: list[int], distinct: int, rows: int) -> bool:
 
 def _fits_of(model: Any, data: Prepared, rows: tuple[IntArray, IntArray]) -> Any:
     """What f of a model from training rows says of others."""
+    from sklearn.base import clone
 
     def says(training: npt.NDArray[np.bool_], judged: IntArray) -> FloatArray:
         half = len(rows[0])
@@ -319,12 +330,12 @@ def _fits_of(model: Any, data: Prepared, rows: tuple[IntArray, IntArray]) -> Any
         points = np.concatenate(
             [data.pair.x[rows[0][judged[judged < half]]], data.pair.y[rows[1][judged[judged >= half] - half]]]
         )
-        fitted: LSDD | KDEDifference = clone(model)
+        fitted = clone(model)
         if fitted.random_state is None:
             fitted.random_state = data.seed
         with messages.collect_warnings():
-            if isinstance(fitted, KDEDifference):
-                return fitted.fit(x, y).predict(points)
+            if not _takes_pairs(fitted):
+                return np.asarray(fitted.fit(x, y).predict(points))
             x_sample, y_sample = ArraySample(np.asfortranarray(x)), ArraySample(np.asfortranarray(y))
             part = Pair.of(x_sample, y_sample, data.pair.names, data.pair.levels)
             return np.asarray(fitted.fit_pair(part).difference_at(points))

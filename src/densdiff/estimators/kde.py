@@ -1,7 +1,4 @@
-"""Difference of two kernel density estimates: the paper's two-step rival (2.1), its L2 distance in closed form.
-
-The choice of a width by likelihood is here too, for those who need a density alone.
-"""
+"""Difference of two kernel density estimates: the paper's two-step rival (2.1), its L2 distance in closed form."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
@@ -10,19 +7,18 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from densdiff import messages
-from densdiff.core import kernel, selection
+from densdiff.core import kernel
 from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.data import parameters
 from densdiff.data.pair import check_arrays
 from densdiff.data.points import check_points
-from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
-from densdiff.errors import NotFittedError
+from densdiff.engines.kernel_sums import evaluate
+from densdiff.errors import not_fitted
 from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.base import Model
+from densdiff.solvers.likelihood_width import likelihood_width, log_peak, needs_direct
 from densdiff.solvers.prepared import Prepared, WeightedSample, prepare
 from densdiff.threads import on_one_thread
-
-LEAST_DENSITY = 1e-300  # of one kernel's peak: a row far from all others must not forbid a width
 
 
 class KDEDifference(BaseEstimator):
@@ -85,7 +81,7 @@ class KDEDifference(BaseEstimator):
 
     def _fitted(self) -> Prepared:
         if not hasattr(self, "sigma_"):
-            raise NotFittedError("this KDEDifference is not fitted yet; call fit(X, Y) first")
+            raise not_fitted("this KDEDifference is not fitted yet; call fit(X, Y) first")
         return self.prepared_
 
     @on_one_thread
@@ -95,7 +91,7 @@ class KDEDifference(BaseEstimator):
         inner = data.scaling.apply(check_points(points, self.feature_names_))
         p, q = (
             from_log(
-                evaluate(inner, sample.rows[:], sample.omega, sigma, direct=_direct(sample.rows[:], inner, sigma)),
+                evaluate(inner, sample.rows[:], sample.omega, sigma, direct=needs_direct(sample.rows[:], inner, sigma)),
                 -log_peak(sigma, inner.shape[1]) - data.scaling.log_volume,
             )
             for sample, sigma in zip((data.x, data.y), self._inner, strict=True)
@@ -143,45 +139,11 @@ class KDEDifference(BaseEstimator):
         )
 
 
-def log_peak(sigma: float, d: int) -> float:
-    """Logarithm of (2 pi sigma^2)^(d/2), the Gaussian's normalization."""
-    return 0.5 * d * float(np.log(2.0 * np.pi) + 2.0 * np.log(sigma))
-
-
-def _direct(rows: FloatArray, points: FloatArray, sigma: float) -> bool:
-    return kernel.needs_direct_differences(kernel.radius(rows, points), sigma, rows.shape[1])
-
-
 def overlap(a: WeightedSample, b: WeightedSample, sigma: float) -> tuple[float, float]:
     """The integral of the product of two estimates whose squared widths add to sigma^2: value and log factor."""
     rows_a, rows_b = a.rows[:], b.rows[:]
-    values = evaluate(rows_a, rows_b, b.omega, sigma, direct=_direct(rows_a, rows_b, sigma))
+    values = evaluate(rows_a, rows_b, b.omega, sigma, direct=needs_direct(rows_a, rows_b, sigma))
     return float(a.omega @ values), -log_peak(sigma, rows_a.shape[1])
-
-
-def likelihood_width(
-    sample: WeightedSample, groups: selection.IntArray, members: FloatArray, sigmas: FloatArray
-) -> float:
-    """The width with the highest hold-out log-likelihood over all folds, the wider between equals."""
-    if len(sigmas) == 1:
-        return float(sigmas[0])
-    rows, omega = sample.rows[:], sample.omega
-    direct = _direct(rows, rows, float(sigmas[-1]))
-    mass = np.bincount(groups, weights=omega)
-    sums = group_sums(rows, omega, groups, CenterFeatures(rows, sigmas, direct))  # (S, groups, n)
-    scores = np.zeros(len(sigmas))
-    for fold in members:
-        held = fold[groups] > 0  # (n,)
-        density = np.tensordot(1.0 - fold, sums[:, :, held], axes=(0, 1)) / ((1.0 - fold) @ mass)  # (S, held)
-        logs = np.log(np.maximum(density, LEAST_DENSITY))
-        scores += logs @ omega[held] - omega[held].sum() * np.array([log_peak(s, rows.shape[1]) for s in sigmas])
-    return float(sigmas[np.argmax(scores)])
-
-
-def cross_validated_width(sample: WeightedSample, seed: int, folds: int, sigmas: FloatArray) -> float:
-    """The width by `likelihood_width` with folds assigned by the rows' positions, no more of them than rows."""
-    folds = min(folds, len(sample.rows))
-    return likelihood_width(sample, selection.assign_groups(seed, len(sample.rows), folds).all(), np.eye(folds), sigmas)
 
 
 class GaussianOverlap:

@@ -15,7 +15,7 @@ from densdiff.data import parameters
 from densdiff.data.pair import check_arrays
 from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
-from densdiff.errors import NotFittedError
+from densdiff.errors import not_fitted
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.threads import on_one_thread
 
@@ -125,7 +125,7 @@ class KLIEP(BaseEstimator):
     def predict(self, points: Any) -> FloatArray:
         """The ratio p/q at the points, shape (k, d); (k,), at least 0."""
         if not hasattr(self, "alpha_"):
-            raise NotFittedError("this KLIEP is not fitted yet; call fit(X, Y) first")
+            raise not_fitted("this KLIEP is not fitted yet; call fit(X, Y) first")
         inner = self._data.scaling.apply(check_points(points, self.feature_names_))
         centers, sigma = self._inner
         direct = kernel.needs_direct_differences(kernel.radius(centers, inner), sigma, inner.shape[1])

@@ -15,7 +15,7 @@ from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.selection import stratified_folds
 from densdiff.data import parameters
 from densdiff.data.points import check_labelled, check_points
-from densdiff.errors import NotFittedError
+from densdiff.errors import not_fitted
 from densdiff.threads import on_one_thread
 
 _WIDTHS = np.array([4.0, 2.0, 1.0, 0.5, 0.25])  # of the median distance
@@ -95,7 +95,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, X: Any) -> FloatArray:
         """Score of each class at each row of X, (m, K)."""
         if not hasattr(self, "classes_"):
-            raise NotFittedError("this LeastSquaresClassifier is not fitted yet; call fit(X, y) first")
+            raise not_fitted("this LeastSquaresClassifier is not fitted yet; call fit(X, y) first")
         rows = self._scaling.apply(check_points(X, self.feature_names_))
         scores = np.empty((len(rows), len(self.classes_)))
         for block in row_slices(rows, len(self._rows)):

@@ -4,8 +4,8 @@ How much a file would take is told by the reader of its format.
 """
 
 import math
-
-from sklearn import get_config
+import os
+import sys
 
 from densdiff.errors import InputError
 from densdiff.messages import memory_limit
@@ -15,14 +15,20 @@ VALUES = 1 << 20  # in a block of Parquet or NumPy: 8 MiB of numbers
 TEXT_BLOCK = 1 << 23  # bytes of text in a block
 
 
+def working_memory() -> float:
+    """scikit-learn's setting in MiB; while scikit-learn is not loaded, what it will begin with."""
+    get_config = getattr(sys.modules.get("sklearn"), "get_config", None)
+    return float(get_config()["working_memory"] if get_config else os.environ.get("SKLEARN_WORKING_MEMORY", 1024))
+
+
 def room() -> float:
     """Bytes that rows at hand may take."""
-    return float(_SHARE * get_config()["working_memory"] * 2**20)
+    return _SHARE * working_memory() * 2**20
 
 
 def refuse_large(needed: int, file: str, more: str = "") -> None:
     """An error if so many bytes are more than the ceiling; ``more`` says that they are not yet all."""
-    allowed = get_config()["working_memory"]  # MiB
+    allowed = working_memory()
     if needed > allowed * 2**20:
         needed = math.ceil(needed / 2**20)
         raise InputError(

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn import get_config
 
 from densdiff import messages
 from densdiff.errors import InputError
+from densdiff.io.memory import working_memory
 from densdiff.io.npy import quiet
 from densdiff.io.options import is_path
 from densdiff.io.write import atomic_write
@@ -92,7 +92,7 @@ class _TooLarge(InputError):
 
 def _refuse_large(needed: int) -> None:
     """An error if arrays would take more than the memory ceiling: a small file may unpack to a large one."""
-    allowed = get_config()["working_memory"]  # MiB
+    allowed = working_memory()
     if needed > allowed * 2**20:
         needed = math.ceil(needed / 2**20)
         cure = f"raise the limit with {messages.memory_limit(needed)} if you trust the file"

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from densdiff.data import parameters
 from densdiff.data.points import check_points
-from densdiff.errors import InputError, NotFittedError
+from densdiff.errors import InputError, not_fitted
 from densdiff.plots.canvas import (
     DARK_X,
     DARK_Y,
@@ -81,7 +81,7 @@ def plot_difference(
     'f = p - q'
     """
     if not hasattr(model, "samples_"):
-        raise NotFittedError(f"this {type(model).__name__} is not fitted; call fit(X, Y) before plotting")
+        raise not_fitted(f"this {type(model).__name__} is not fitted; call fit(X, Y) before plotting")
     d = model.samples_[0].shape[1]
     if d > 2:
         raise InputError(

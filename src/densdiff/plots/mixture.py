@@ -12,7 +12,7 @@ import numpy as np
 from densdiff import messages
 from densdiff.core.kernel_density import common_bandwidth, density_at
 from densdiff.data.points import check_new_rows
-from densdiff.errors import InputError, NotFittedError
+from densdiff.errors import InputError, not_fitted
 from densdiff.plots.canvas import LARGEST_RUG, FloatArray, drawn_range, new_axes, plain_label
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     'x0'
     """
     if not hasattr(balance, "classes_"):
-        raise NotFittedError(f"this {type(balance).__name__} is not fitted; call fit(X, y) before plotting")
+        raise not_fitted(f"this {type(balance).__name__} is not fitted; call fit(X, y) before plotting")
     names = balance.feature_names_
     if column is not None and column not in names:
         need = f"column must be one of {', '.join(map(messages.shown, names))}"

@@ -164,7 +164,7 @@ def detect_changes(
     parameters.choice(tuning, "tuning", _TUNINGS)
     lag = parameters.whole(lag, "lag", 1)
     n_changes = None if n_changes is None else parameters.whole(n_changes, "n_changes", 0)
-    estimator = check_estimator(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
+    estimator: Any = check_estimator(LSDD(solver="centers", n_centers=CENTERS) if model is None else model)
     if tuning == "window" and not isinstance(estimator, LSDD):
         other = f"{type(estimator).__name__} has one width for the series"
         raise InputError(f"tuning='window' is for LSDD; {other}", argument="tuning")

@@ -8,8 +8,8 @@ import numpy as np
 
 from densdiff.core import density_ratio, kernel, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
-from densdiff.estimators.kde import cross_validated_width
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
+from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import WeightedSample
 
 FOLDS = 5

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-from sklearn.base import clone
 
 from densdiff.core.kernel import Categories, radius
 from densdiff.core.scaling import FloatArray
 from densdiff.data.pair import Pair
 from densdiff.data.points import check_centers
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.solvers.base import Side
 from densdiff.solvers.centers import CenterKernel
 from densdiff.solvers.prepared import Prepared
@@ -35,7 +34,7 @@ class Grids:
         return float(self.sigmas[0]), float(self.lams[0])
 
 
-def given_grids(estimator: LSDD, data: Prepared) -> Grids:
+def given_grids(estimator: DensityDifference, data: Prepared) -> Grids:
     """The sigmas and lams that the user gave to the estimator."""
     settings = estimator.settings()
     return Grids(None if settings.sigmas is None else data.sigmas(settings.sigmas), settings.lams)
@@ -49,7 +48,7 @@ class Centers:
     kernel: CenterKernel
 
     @classmethod
-    def draw(cls, estimator: LSDD, data: Prepared, grids: Grids) -> "Centers":
+    def draw(cls, estimator: DensityDifference, data: Prepared, grids: Grids) -> "Centers":
         """The user's centers, or some of the pooled rows."""
         if estimator.centers is not None:
             points = check_centers(estimator.centers, data.pair.names, data.pair.levels)
@@ -67,7 +66,7 @@ class Centers:
 
 
 def fixed_models(
-    estimator: LSDD, data: Prepared, tuning: str, grids: Grids, centers: Centers | None = None
+    estimator: DensityDifference, data: Prepared, tuning: str, grids: Grids, centers: Centers | None = None
 ) -> tuple[list[Model], Categories | None]:
     """The models of a test that are the same for every relabelling, and the kernel of categories that was chosen."""
     only = grids.only_model()
@@ -97,7 +96,9 @@ def _spread_models(data: Prepared, grids: Grids, centers: Centers | None) -> lis
     return models
 
 
-def pooled_model(estimator: LSDD, data: Prepared, centers: Centers | None = None) -> tuple[Model, Categories | None]:
+def pooled_model(
+    estimator: DensityDifference, data: Prepared, centers: Centers | None = None
+) -> tuple[Model, Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = data.pooled_user_rows(POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing; other columns matter for ties of the last
@@ -105,9 +106,9 @@ def pooled_model(estimator: LSDD, data: Prepared, centers: Centers | None = None
     pooled = pooled[np.lexsort(pooled.T) if has_ties else np.argsort(pooled[:, -1])]
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
     half = len(order) // 2
-    model: LSDD = clone(estimator).set_params(random_state=data.seed)
+    model = estimator.unfitted(random_state=data.seed)
     if centers is not None:
-        model.set_params(solver="centers", centers=None if data.pair.levels else centers.points)
+        model = model.unfitted(solver="centers", centers=None if data.pair.levels else centers.points)
     x, y = (ArraySample(np.asfortranarray(pooled[rows])) for rows in (order[:half], order[half:]))
     model.fit_pair(replace(Pair.of(x, y, data.pair.names, data.pair.levels), varying=data.pair.varying))
     solver, choice = model.fit_.chosen_for(_POOLED)

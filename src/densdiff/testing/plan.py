@@ -4,36 +4,48 @@ Everything drawn for a plan (centers, folds, the rows a median is taken of) is d
 which says nothing about their labels once these are exchangeable. Each estimator has its own plan.
 """
 
-from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
-from densdiff.estimators.kde import KDEDifference
-from densdiff.estimators.kliep import KLIEP
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.solvers.prepared import Prepared
 from densdiff.sources.sample import all_at_once
-from densdiff.testing.plan_kde import plan_kde
-from densdiff.testing.plan_kliep import plan_kliep
 from densdiff.testing.plan_lsdd import check_lsdd_samples, plan_lsdd
 from densdiff.testing.planned import PlannedTest, PlanOptions
 
-Testable = LSDD | KDEDifference | KLIEP
+if TYPE_CHECKING:
+    from densdiff.testing.plan_others import OtherEstimator
+
+    Testable = DensityDifference | OtherEstimator
 
 
-def check_estimator(estimator: Any) -> Testable:
+def check_estimator(estimator: Any) -> "Testable":
     """An estimator that a test can use, with the parameters that all of them have in order."""
-    checked: Testable = parameters.estimator(estimator, (LSDD, KDEDifference, KLIEP))
+    if not isinstance(estimator, DensityDifference):
+        from densdiff.testing.plan_others import check_other
+
+        check_other(estimator)
+    checked: Testable = estimator
     parameters.whole(checked.folds, "folds", 2)
     parameters.flag(checked.standardize, "standardize")
     return checked
 
 
-@singledispatch
-def check_samples(estimator: Testable, X: Any, Y: Any) -> Pair:
-    """The two samples in the form that the estimator's statistics need: by default numbers, all rows in memory."""
+def unfitted(estimator: "Testable") -> "Testable":
+    """A copy with the same parameters and nothing learned."""
+    if isinstance(estimator, DensityDifference):
+        return estimator.unfitted()
+    from densdiff.testing.plan_others import unfitted_other
+
+    return unfitted_other(estimator)
+
+
+def check_samples(estimator: "Testable", X: Any, Y: Any) -> Pair:
+    """The two samples in the form that the estimator's statistics need: but for `LSDD` numbers, all rows in memory."""
+    if isinstance(estimator, DensityDifference):
+        return check_lsdd_samples(estimator, X, Y)
     pair = check_pair(X, Y, categories=False)
     if not all_at_once(pair.x, pair.y):
         raise InputError(
@@ -43,15 +55,10 @@ def check_samples(estimator: Testable, X: Any, Y: Any) -> Pair:
     return pair
 
 
-check_samples.register(LSDD, check_lsdd_samples)
-
-
-@singledispatch
-def plan_test(estimator: Testable, data: Prepared, options: PlanOptions) -> PlannedTest:
+def plan_test(estimator: "Testable", data: Prepared, options: PlanOptions) -> PlannedTest:
     """The test whose statistic is the distance or divergence that the estimator estimates."""
-    raise TypeError(f"no test is known for {type(estimator).__name__}")
+    if isinstance(estimator, DensityDifference):
+        return plan_lsdd(estimator, data, options)
+    from densdiff.testing.plan_others import plan_other
 
-
-plan_test.register(LSDD, plan_lsdd)
-plan_test.register(KDEDifference, plan_kde)
-plan_test.register(KLIEP, plan_kliep)
+    return plan_other(estimator, data, options)

@@ -10,7 +10,7 @@ from typing import Any
 from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.solvers.base import FilterKernel
 from densdiff.solvers.prepared import Prepared, rows_to_prefetch
 from densdiff.testing.cell_statistics import CellStatistics
@@ -28,13 +28,13 @@ _KERNEL_MADE = 900  # relabellings that take as long as making the kernel
 _REFIT_ROWS = 3000
 
 
-def check_lsdd_samples(estimator: LSDD, X: Any, Y: Any) -> Pair:
+def check_lsdd_samples(estimator: DensityDifference, X: Any, Y: Any) -> Pair:
     """Two samples from wherever they are; the estimator's seed is drawn, which tells the rows to be asked for."""
     seed = estimator.random_state = parameters.seed(estimator.random_state)
     return check_pair(X, Y, prefetch=partial(rows_to_prefetch, seed, estimator.n_centers))
 
 
-def plan_lsdd(estimator: LSDD, data: Prepared, options: PlanOptions) -> PlannedTest:
+def plan_lsdd(estimator: DensityDifference, data: Prepared, options: PlanOptions) -> PlannedTest:
     """Statistics from the kernel, from cells or from centers; of rows that are not in memory not from the kernel."""
     estimator.settings().check_columns(data.x.rows.shape[1], len(data.levels) > 0)
     if len(data.levels) and estimator.solver == "pairs":
@@ -64,7 +64,7 @@ def _is_open(options: PlanOptions, grids: Grids) -> bool:
     return options.tuning == "aggregate" and grids.sigmas is None and grids.lams is None
 
 
-def _models(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> list[Model]:
+def _models(estimator: DensityDifference, data: Prepared, options: PlanOptions, grids: Grids) -> list[Model]:
     """The models of exact statistics, the one that suits the pooled rows last if it belongs in."""
     models, _ = fixed_models(estimator, data, options.tuning, grids)
     return [*models, pooled_model(estimator, data)[0]] if _is_open(options, grids) else models
@@ -79,7 +79,7 @@ def _tuning_text(tuning: str, grids: Grids, models: list[Model], data: Prepared)
     return text
 
 
-def _choose_method(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> str:
+def _choose_method(estimator: DensityDifference, data: Prepared, options: PlanOptions, grids: Grids) -> str:
     """How statistics are computed: "centers", "cells" of one or two columns, or the "kernel" between all rows."""
     if estimator.solver == "centers" or estimator.centers is not None:
         return "centers"
@@ -93,7 +93,7 @@ def _choose_method(estimator: LSDD, data: Prepared, options: PlanOptions, grids:
     return "centers" if estimator.solver == "auto" else "kernel"
 
 
-def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
+def _plan_kernel(estimator: DensityDifference, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
     """Statistics from the kernel between all pairs of rows."""
     rows, models = data.pooled_rows, list[Model]()
     statistics: Statistics
@@ -117,7 +117,7 @@ def _plan_kernel(estimator: LSDD, data: Prepared, options: PlanOptions, grids: G
     return PlannedTest(statistics, solver, text, work, units=options.units, low_order=low_order)
 
 
-def _plan_cells(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest | None:
+def _plan_cells(estimator: DensityDifference, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest | None:
     """Statistics from counts in cells; None if these leave out rows and others need not."""
     models, is_open = _models(estimator, data, options, grids), _is_open(options, grids)
     in_cells = CellStatistics(data, models, has_suited=is_open)
@@ -127,7 +127,7 @@ def _plan_cells(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Gr
     return PlannedTest(in_cells, "spectral", text, 0.0, low_order=in_cells.with_low_order if is_open else None)
 
 
-def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
+def _plan_centers(estimator: DensityDifference, data: Prepared, options: PlanOptions, grids: Grids) -> PlannedTest:
     """Statistics from features at centers."""
     models, units, low_order = list[Model](), options.units, None
     centers = Centers.draw(estimator, data, grids)
@@ -152,7 +152,7 @@ def _plan_centers(estimator: LSDD, data: Prepared, options: PlanOptions, grids: 
     )
 
 
-def _refuse_streamed(estimator: LSDD, options: PlanOptions) -> None:
+def _refuse_streamed(estimator: DensityDifference, options: PlanOptions) -> None:
     """Rows that are not in memory are relabelled in cells or in units, and nothing else can be done with them."""
     if options.tuning == "refit" or options.units is not None or estimator.solver == "pairs":
         asked = "blocks=" if options.units is not None else "solver='pairs'"

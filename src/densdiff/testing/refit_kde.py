@@ -5,7 +5,7 @@ import numpy as np
 from densdiff.core.kernel import features, needs_direct_differences, radius, squared_distances
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
-from densdiff.estimators.kde import LEAST_DENSITY, log_peak
+from densdiff.solvers.likelihood_width import LEAST_DENSITY, log_peak
 from densdiff.testing.refit import CrossValidation, IntArray, folds_by_position, logarithm
 from densdiff.testing.statistics import BaseStatistics, Model, ReportedModel
 

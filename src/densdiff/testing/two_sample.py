@@ -1,11 +1,10 @@
 """Are two samples really different? A permutation test with the density difference as its statistic."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import clone
 
 from densdiff import messages
 from densdiff.core import resample
@@ -13,16 +12,19 @@ from densdiff.core.scaling import FloatArray, from_log, saturates
 from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.errors import InputError
-from densdiff.estimators.lsdd import LSDD
+from densdiff.estimators.difference import DensityDifference
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.testing.combining import Combined, Part, combine
 from densdiff.testing.limits import Limit
-from densdiff.testing.plan import Testable, check_estimator, check_samples, plan_test
+from densdiff.testing.plan import check_estimator, check_samples, plan_test, unfitted
 from densdiff.testing.planned import PlannedTest, PlanOptions
 from densdiff.testing.statistics import Labels, Statistics
 from densdiff.testing.units import Units
 from densdiff.threads import on_one_thread
+
+if TYPE_CHECKING:
+    from densdiff.testing.plan import Testable
 
 _TUNINGS = ("aggregate", "pooled", "refit")
 _NULLS = ("auto", "permutation", "asymptotic")
@@ -119,7 +121,7 @@ def two_sample_test(
     parameters.whole(n_permutations, "n_permutations", 1)
     parameters.choice(tuning, "tuning", _TUNINGS)
     parameters.choice(null, "null", _NULLS)
-    estimator = clone(check_estimator(LSDD() if model is None else model))
+    estimator = unfitted(check_estimator(DensityDifference() if model is None else model))
     if estimator.random_state is None:
         estimator.random_state = random_state
     pair = check_samples(estimator, X, Y)
@@ -128,7 +130,7 @@ def two_sample_test(
 
 
 def pair_test(
-    estimator: Testable,
+    estimator: "Testable",
     pair: Pair,
     n_permutations: int,
     *,

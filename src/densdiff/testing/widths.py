@@ -6,7 +6,7 @@ from scipy.spatial.distance import pdist
 from densdiff.core import selection
 from densdiff.core.kernel import Categories
 from densdiff.core.scaling import FloatArray
-from densdiff.estimators.kde import cross_validated_width
+from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import Prepared, WeightedSample
 
 SPREAD = 2.0 ** np.arange(2, -5, -1)  # of the median distance
