@@ -92,8 +92,9 @@ def test_a_column_prepared_once_tells_what_separate_models_do(most, monkeypatch)
     cells, distance, drawn = number_cells(both), both.distance(0.9), pictures.number_picture(both, 0.9)
 
     alone = number_cells(NumberColumn(pair, 3))
-    np.testing.assert_array_equal(cells.counts, alone.counts)
-    np.testing.assert_array_equal(cells.statistics(cells.counts[:1]), alone.statistics(alone.counts[:1]))
+    counts = cells.forms.counts
+    np.testing.assert_array_equal(counts, alone.forms.counts)
+    np.testing.assert_array_equal(cells.forms.of_counts(counts[:1]), alone.forms.of_counts(counts[:1]))
     whole = dd.LSDD(random_state=3).fit_pair(pair).l2_distance(0.9)
     assert distance == ColumnDistance(whole.normalized, whole.normalized_interval)
 

@@ -107,13 +107,13 @@ def test_levels_are_counted_as_by_a_loop(x, y):
 def test_statistics_of_levels_are_squared_differences_of_shares():
     x, y = letters(0, 20, 13)
     cells = level_cells(x, y)
-    pooled = cells.counts.sum(axis=0)
-    table = np.array([[5, 9, 6], [12, 4, 4], cells.counts[0]])
+    pooled = cells.forms.counts.sum(axis=0)
+    table = np.array([[5, 9, 6], [12, 4, 4], cells.forms.counts[0]])
     expected = []
     for of_a in table:
         squares = [(a / 20 - (total - a) / 13) ** 2 for a, total in zip(of_a, pooled, strict=True)]
         expected.append([sum(squares), sum(square / total for square, total in zip(squares, pooled, strict=True))])
-    np.testing.assert_allclose(cells.statistics(table), expected, rtol=1e-12)
+    np.testing.assert_allclose(cells.forms.of_counts(table), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shape", ["normal", "tied", "far", "heavy"])
@@ -127,10 +127,10 @@ def test_each_row_of_a_number_stands_in_the_cell_that_counts_it(shape):
         x, y = np.sinh(4 * x), np.sinh(4 * y)
     cells = number_cells(x, y)
     index = cell_of_rows(cells)
-    for part, counts in ((index[:50], cells.counts[0]), (index[50:], cells.counts[1])):
+    for part, counts in ((index[:50], cells.forms.counts[0]), (index[50:], cells.forms.counts[1])):
         assert [int((part == k).sum()) for k in range(len(counts))] == counts.tolist()
     values = np.concatenate([x, y])
-    for k in range(cells.counts.shape[1]):  # equal values are never told apart
+    for k in range(cells.forms.counts.shape[1]):  # equal values are never told apart
         assert not set(values[index == k]) & set(values[index != k])
 
 
@@ -145,7 +145,7 @@ def test_relabelled_counts_equal_brute_force(monkeypatch, column, dense):
     index = cell_of_rows(cells)
     labels = np.random.default_rng(3).random((6, 23)) < 0.6
     expected = [
-        [sum(row[i] and index[i] == k for i in range(23)) for k in range(cells.counts.shape[1])]
+        [sum(row[i] and index[i] == k for i in range(23)) for k in range(cells.forms.counts.shape[1])]
         for row in labels.tolist()
     ]
     assert relabelled_counts(cells, labels, column_tests.column_units(14, 9, 0)).tolist() == expected
@@ -155,7 +155,7 @@ def test_the_counts_of_the_data_are_those_of_its_own_labels():
     is_a = np.repeat([True, False], [14, 9])
     for cells in (level_cells(*letters(2, 14, 9)), number_cells(*numbers(2, 14, 9))):
         counts = relabelled_counts(cells, is_a[None], column_tests.column_units(14, 9, 0))
-        np.testing.assert_array_equal(counts[0], cells.counts[0])
+        np.testing.assert_array_equal(counts[0], cells.forms.counts[0])
 
 
 @pytest.mark.parametrize("rows_alone", [2500, 10], ids=["rows", "units"])
@@ -191,8 +191,8 @@ def test_shared_relabellings_equal_all_partitions_by_hand(monkeypatch):
     for cells in columns:
         tables, index = [], cell_of_rows(cells)
         for part in parts:
-            counts = [sum(index[i] == k for i in part) for k in range(cells.counts.shape[1])]
-            tables.append(cells.statistics(np.array([counts]))[0])
+            counts = [sum(index[i] == k for i in part) for k in range(cells.forms.counts.shape[1])]
+            tables.append(cells.forms.of_counts(np.array([counts]))[0])
         table = np.array(tables)
         scores = (table - table.mean(axis=0)) / table.std(axis=0)
         values.append(
@@ -292,9 +292,9 @@ def test_units_are_relabelled_as_their_rows_would_be(monkeypatch, column):
     tables = []
     for labels in asked._few.tolist():
         in_a = np.array(labels)[unit_of_row]
-        counts = [int(np.sum(in_a & (index == k))) for k in range(cells.counts.shape[1])]
+        counts = [int(np.sum(in_a & (index == k))) for k in range(cells.forms.counts.shape[1])]
         assert sum(counts) == n
-        tables.append(cells.statistics(np.array([counts]))[0])
+        tables.append(cells.forms.of_counts(np.array([counts]))[0])
     np.testing.assert_allclose(test.values, resample.largest_standardized(np.array(tables)), rtol=1e-9)
     assert test.pvalue == resample.pvalue(test.values[0], test.values[1:])
 

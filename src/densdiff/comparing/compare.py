@@ -159,14 +159,20 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     tables = _without(tables, constants)
     joint = compare_together(tables, settings)
     test, notes, name = joint.test, joint.notes, named(tables.where[1])
-    columns, missing, adjustment = _test_columns(distinct_rows(every_column, joint.copies), settings, name, notes)
-    chosen = _paired_columns(tables, columns, notes)
+    distinct = distinct_rows(every_column, joint.copies)
     rows = rows_in_memory(tables, distinct_rows(tables, joint.copies), joint.rows, seed)
-    variation, (pairs, more_pairs), (regions, more_regions) = run_together(
+    (columns, missing, adjustment), variation = run_together(
         [
-            lambda: _quiet_variation(rows, test.pvalue, seed),
-            lambda: find_pairs(rows, chosen, settings.alpha, seed),
+            partial(_test_columns, distinct, settings, name, notes),
+            partial(_quiet_variation, rows, test.pvalue, seed),
+        ],
+        cores(),
+    )
+    chosen = _paired_columns(tables, columns, notes)
+    (regions, more_regions), (pairs, more_pairs) = run_together(
+        [
             partial(find_regions, tables, rows, columns, settings.alpha, seed),
+            partial(find_pairs, rows, chosen, settings.alpha, seed),
         ],
         cores(),
     )

@@ -193,7 +193,8 @@ class Categories:
 def add_unequal(squared: FloatArray, a: npt.NDArray[np.integer], b: npt.NDArray[np.integer], apart: FloatArray) -> None:
     """Add to squared distances (k, l), in place, ``apart`` (J,) for each unequal code of rows (k, J) and (l, J)."""
     for codes_a, codes_b, distance in zip(a.T, b.T, apart, strict=True):
-        np.add(squared, distance, out=squared, where=codes_a[:, None] != codes_b)
+        seen, place = np.unique(codes_a, return_inverse=True)  # rows with the same code share a line of a table
+        squared += (distance * (seen[:, None] != codes_b)).take(place, axis=0)
 
 
 def _unequal_product(a: FloatArray, b: FloatArray, ratios: FloatArray) -> FloatArray:

@@ -24,6 +24,7 @@ _AT_ONCE = 1 << 25  # labels drawn at a time
 _FEW_BLOCKS = 8  # that are shuffled one by one
 _COUNTS = 1 << 21  # counts in cells drawn at a time: 16 MiB
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
+_LINE_PRODUCTS = 450  # the same where waves are made once for all relabellings
 _BAND = 1e-8  # of a filter's peak: frequencies beyond are left out
 _WRAP = {1: 1e-8, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
 
@@ -110,23 +111,34 @@ def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, 
     grids = [_ModelGrid.of(cells, model) for model in models]
     statistics = np.empty((len(counts), len(models)))
     step = max(1, AT_ONCE // max(max(grid.size for grid in grids), len(cells.occupied)))
-    of_line = [j for j, grid in enumerate(grids) if grid.by_products and len(cells.shape) == 1]
-    of_grid = [j for j in range(len(grids)) if j not in of_line]
-    waves = {j: grids[j].waves(cells) if grids[j].by_products else [] for j in of_grid}
+    waves = [grid.waves(cells) if grid.by_products else [] for grid in grids]
     for first in range(0, len(counts), step):
         batch = counts[first : first + step]
-        differences = batch / n - (cells.pooled - batch) / m  # (k, c)
-        part = statistics[first : first + step]
-        if of_line:
-            part[:, of_line] = _line_statistics(cells, differences, [grids[j] for j in of_line])
-        if not of_grid:
-            continue
         dense = np.zeros((len(batch), int(np.prod(cells.shape))))
-        dense[:, cells.occupied] = differences
+        dense[:, cells.occupied] = batch / n - (cells.pooled - batch) / m  # (k, c)
         dense = dense.reshape(-1, *cells.shape)
-        for j in of_grid:
-            part[:, j] = grids[j].power(dense, waves[j]).reshape(len(batch), -1) @ grids[j].weights
+        for j, grid in enumerate(grids):
+            power = grid.power(dense, waves[j]).reshape(len(batch), -1)
+            statistics[first : first + step, j] = power @ grid.weights
     return statistics
+
+
+def has_few_frequencies(cells: Cells, model: tuple[float, float]) -> bool:
+    """Whether a product with `line_waves` is cheaper than a Fourier transform, for one column."""
+    grid = _ModelGrid.of(cells, model)
+    return 4 * len(cells.occupied) * len(grid.lines[0]) <= _LINE_PRODUCTS * grid.shape[0]
+
+
+def line_waves(cells: Cells, models: list[tuple[float, float]]) -> tuple[FloatArray, FloatArray]:
+    """Cosines and sines at the occupied cells of one column, (c, F), and their weights in E12 of each model, (F, M)."""
+    grids = [_ModelGrid.of(cells, model) for model in models]
+    frequencies = np.concatenate([np.empty(0), *(grid.lines[0] for grid in grids)])
+    angles = np.outer(cells.spacing * cells.occupied, frequencies)
+    weights = np.zeros((len(frequencies), len(grids)))
+    ends = np.cumsum([len(grid.weights) for grid in grids])
+    for j, (grid, end) in enumerate(zip(grids, ends, strict=True)):
+        weights[end - len(grid.weights) : end, j] = grid.weights
+    return np.hstack([np.cos(angles), np.sin(angles)]), np.vstack([weights, weights])
 
 
 @dataclass(frozen=True)
@@ -153,8 +165,7 @@ class _ModelGrid:
             times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
         weights = _filter(box([line**2 for line in lines], np.add), model) * box(times)
         bands = [len(line) for line in lines]
-        multiplied = cells.shape if d > 1 else cells.occupied.shape
-        sizes = [prod(multiplied[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
+        sizes = [prod(cells.shape[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
         by_products = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1])) <= _PRODUCTS * prod(
             shape
         )
@@ -172,16 +183,6 @@ class _ModelGrid:
         if self.by_products:
             return _power_by_products(dense, waves)
         return _power_by_transform(dense, list(self.shape), [len(line) for line in self.lines])
-
-
-def _line_statistics(cells: Cells, differences: FloatArray, grids: list[_ModelGrid]) -> FloatArray:
-    """Statistics of one column for differences (k, c) in its occupied cells, (k, M): one product for all models."""
-    places = cells.spacing * cells.occupied
-    angles = np.outer(places, np.concatenate([grid.lines[0] for grid in grids]))
-    power = np.square(differences @ np.cos(angles)) + np.square(differences @ np.sin(angles))
-    starts = np.cumsum([0, *(len(grid.weights) for grid in grids)])
-    weighted = power * np.concatenate([grid.weights for grid in grids])
-    return np.asarray(np.add.reduceat(weighted, starts[:-1], axis=1))
 
 
 def _filter(squared: FloatArray, model: tuple[float, float]) -> FloatArray:

@@ -35,6 +35,7 @@ _COLUMNS = 128  # searched: those that differ most by themselves
 _ROUNDING = 1e-9
 
 _Draft = dict[int, BoolArray]  # column -> which of its bins are meant; bins of numbers are a run
+_Key = tuple[tuple[int, bytes], ...]  # of a draft
 
 
 def search_rules(rows: FloatArray, in_b: BoolArray, n_levels: IntArray, most: int) -> list[Rule]:
@@ -164,6 +165,8 @@ class _Search:
         self.n, self.n_outside = float(self.total.sum()), float(self.total[self.outside].sum())
         self.least = np.maximum(_LEAST_ROWS, _LEAST_SHARE * margins.sum(axis=0))  # (2,) rows of A and of B
         self.columns = len(table.sizes)
+        self._known_z: dict[_Key, float] = {}  # drafts come up several times
+        self._scanned: dict[tuple[_Key, int], tuple[float, BoolArray]] = {}
 
     def best(self) -> _Draft | None:
         if self.n_outside < _LEFT * self.n:
@@ -179,6 +182,12 @@ class _Search:
         return max((draft for draft in grown if abs(self._z(draft)) >= _LEAST_Z), key=self._gain, default=None)
 
     def _z(self, draft: _Draft) -> float:
+        key = _draft_key(draft)
+        if key not in self._known_z:
+            self._known_z[key] = self._count_z(draft)
+        return self._known_z[key]
+
+    def _count_z(self, draft: _Draft) -> float:
         held = self.group[self.table.rows_of(draft)]
         counts = np.bincount(held, minlength=2 * len(self.total)).reshape(-1, 2, 1).astype(np.float64)
         return float(self._deviations(self._tally(counts))[0])
@@ -227,7 +236,10 @@ class _Search:
     def scan(self, draft: _Draft, column: int) -> tuple[float, BoolArray]:
         """The bins of a column that, with the draft's other columns as they are, gain most; and that gain."""
         others = {j: member for j, member in draft.items() if j != column}
-        return self._scan_rows(others, np.flatnonzero(self.table.rows_of(others)), column)
+        key = _draft_key(others), column
+        if key not in self._scanned:
+            self._scanned[key] = self._scan_rows(others, np.flatnonzero(self.table.rows_of(others)), column)
+        return self._scanned[key]
 
     def _scan_rows(self, others: _Draft, held: IntArray, column: int) -> tuple[float, BoolArray]:
         """`scan` for the rows that the other columns hold."""
@@ -410,7 +422,7 @@ class _Choices:
     member: Callable[[int], BoolArray]
 
 
-def _draft_key(draft: _Draft) -> tuple[tuple[int, bytes], ...]:
+def _draft_key(draft: _Draft) -> _Key:
     return tuple((j, member.tobytes()) for j, member in sorted(draft.items()))
 
 

@@ -214,7 +214,8 @@ class PairCurve:
             kernels = np.tensordot(weights[level, lams], self.table.plain[self.places[lams]], 1)  # (T, R)
             with np.errstate(under="ignore"):
                 factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
-            total += factor * np.array([_at(self.table.step, values, nodes / sigma) for values in kernels])
+            near = nodes[: int(self.table.reach * sigma / step) + 3]  # beyond, a table of this sigma holds zeros
+            total[:, : len(near)] += factor * np.array(_at(self.table.step, kernels, near / sigma))
         seen = np.flatnonzero(np.abs(total).max(axis=0) > _NOTHING * np.abs(total).max())
         total = total[:, : int(seen[-1]) + 3] if len(seen) else total[:, :4]
         total[:, -2:] = 0.0
@@ -233,6 +234,6 @@ class FoldCurves:
         return PairCurve(self.rows.of_groups(used_groups), self.counts, used_groups)
 
 
-def _at(step: float, values: FloatArray, r: FloatArray) -> FloatArray:
-    """A table of r = 0, step, .. at distances r."""
-    return radial.interpolate(radial.Radial(step, (values,)), r)[0]
+def _at(step: float, tables: FloatArray, r: FloatArray) -> list[FloatArray]:
+    """Tables of r = 0, step, .., (T, R), at distances r."""
+    return radial.interpolate(radial.Radial(step, tuple(tables)), r)

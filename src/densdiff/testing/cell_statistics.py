@@ -1,6 +1,7 @@
 """Statistics of rows counted in the cells of a grid, for one or two columns of any number of rows."""
 
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from densdiff.engines.grids import occupied_cells, plan
 from densdiff.solvers.base import DIFFERENCE, FilterKernel
 from densdiff.solvers.prepared import Prepared
 from densdiff.solvers.spectral import SpectralSolver
+from densdiff.testing.cell_forms import GridForms
 from densdiff.testing.combining import Part
 from densdiff.testing.kernel_statistics import kernel_limits
 from densdiff.testing.limits import LIMIT_ROWS, Limit
@@ -57,7 +59,13 @@ class CellStatistics(BaseStatistics):
 
     def _table_of_counts(self, counts: CountArray) -> FloatArray:
         """(k, M) for counts of X in the occupied cells, (k, c)."""
+        if len(self.axes) == 1:
+            return self._forms.of_counts(counts)
         return resample.cell_statistics(self.cells, counts, self.models)
+
+    @cached_property
+    def _forms(self) -> GridForms:
+        return GridForms.of(self.cells, self.models)
 
     def _joined_of_counts(self, counts: CountArray) -> FloatArray:
         """(k, M or more) for counts of X in the occupied cells, (k, c), those of low order last."""

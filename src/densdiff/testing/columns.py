@@ -16,13 +16,12 @@ from scipy.sparse import csr_array, hstack
 
 from densdiff.core import resample
 from densdiff.core.grid import Axis, places_of
-from densdiff.core.resample import BoolArray, Cells, CountArray
+from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
-from densdiff.data.pair import Pair
 from densdiff.solvers.column import LevelColumn, NumberColumn
 from densdiff.sources.sample import Sample, all_at_once, totals
+from densdiff.testing.cell_forms import CellForms, GridForms, share_forms
 from densdiff.testing.cell_statistics import CellStatistics
-from densdiff.testing.statistics import Model
 from densdiff.testing.units import UnitNumbers, Units
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
@@ -40,10 +39,9 @@ _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a
 
 @dataclass(frozen=True)
 class ColumnCells:
-    """Rows in cells, statistics (k, M) of counts of A, (k, cells), and how to find the cell of each row, -1 if none."""
+    """Statistics of rows in cells, and how to find the cell of each row, -1 if none."""
 
-    counts: CountArray  # (2, cells)
-    statistics: Callable[[CountArray], FloatArray]
+    forms: CellForms | GridForms
     samples: tuple[Sample, Sample]  # of one column
     find: Callable[[FloatArray], npt.NDArray[np.intp]]  # the cells of values (k,)
 
@@ -106,7 +104,7 @@ class ColumnTester:
         """Statistics from few draws of counts as relabellings of rows give them, then from many others."""
         random = np.random.default_rng([self.seed, 21, place])
         for count in (self.few, self.many):
-            table = resample.permuted_statistics(cells.counts, cells.statistics, count, random)
+            table = resample.permuted_statistics(cells.forms.counts, cells.forms.of_counts, count, random)
             yield resample.largest_standardized(table)
 
     def _relabelled(self, cells: ColumnCells, units: Units) -> Iterator[FloatArray]:
@@ -146,7 +144,7 @@ def column_units(n: int, m: int, seed: int) -> Units | None:
 
 def _rows_by_unit(cells: ColumnCells, units: Units) -> Any:
     """Rows of each unit in each cell, (cells, units), sparse or full."""
-    n_cells, (x, y) = cells.counts.shape[1], (units.x, units.y)
+    n_cells, (x, y) = cells.forms.counts.shape[1], (units.x, units.y)
     tasks = [_UnitCells(cells.find, n_cells, own) for own in (x, y)]
     of_x, of_y = totals(cells.samples, tasks)
     table = hstack([of_x[:, : x.n_units], of_y[:, : y.n_units]], format="csr")
@@ -172,10 +170,7 @@ class _UnitCells:
 def _relabelled_statistics(cells: ColumnCells, in_units: Any, labels: BoolArray) -> FloatArray:
     """The largest standardized statistic for each relabelling of units, (k,)."""
     step = max(1, _LABELS // max(in_units.shape))
-    tables = []
-    for first in range(0, len(labels), step):
-        of_a = in_units @ labels[first : first + step].T.astype(np.float32)  # (cells, k)
-        tables.append(cells.statistics(np.asarray(of_a.T, dtype=np.int64)))
+    tables = [cells.forms.of_units(in_units, labels[first : first + step]) for first in range(0, len(labels), step)]
     return resample.largest_standardized(np.vstack(tables))
 
 
@@ -188,12 +183,7 @@ def number_cells(column: NumberColumn) -> ColumnCells | None:
     statistics = CellStatistics(data, models)
     cells = statistics.cells  # all that is kept of them: the rows may be many
     find = partial(_occupied_cell, cells.occupied, statistics.axes, cells.spacing)
-    statistic = partial(_cell_statistics, cells, models)
-    return ColumnCells(cells.counts, statistic, (data.x.rows, data.y.rows), find)
-
-
-def _cell_statistics(cells: Cells, models: list[Model], counts: CountArray) -> FloatArray:
-    return resample.cell_statistics(cells, counts, models)
+    return ColumnCells(GridForms.of(cells, models), (data.x.rows, data.y.rows), find)
 
 
 def _occupied_cell(
@@ -226,7 +216,7 @@ def spike_cells(column: NumberColumn) -> ColumnCells | None:
         return None
     find = partial(_spike_or_other, values[is_spike])
     by_table = np.array([np.bincount(find(part), minlength=is_spike.sum() + 1) for part in halves])
-    return _share_cells(by_table, pair, find)
+    return ColumnCells(share_forms(by_table), (pair.x, pair.y), find)
 
 
 def _spike_or_other(spikes: FloatArray, values: FloatArray) -> npt.NDArray[np.intp]:
@@ -236,19 +226,10 @@ def _spike_or_other(spikes: FloatArray, values: FloatArray) -> npt.NDArray[np.in
 
 def level_cells(column: LevelColumn) -> ColumnCells | None:
     """A column of categories: the sum of squared differences of shares, as they are and in units of their noise."""
-    return None if column.is_constant else _share_cells(column.counts, column.pair, _code)
+    if column.is_constant:
+        return None
+    return ColumnCells(share_forms(column.counts), (column.pair.x, column.pair.y), _code)
 
 
 def _code(values: FloatArray) -> npt.NDArray[np.intp]:
     return values.astype(np.intp)
-
-
-def _share_cells(counts: CountArray, pair: Pair, find: Callable[[FloatArray], npt.NDArray[np.intp]]) -> ColumnCells:
-    """Cells whose shares are compared, from their counts (2, K)."""
-    sizes, pooled = counts.sum(axis=1), counts.sum(axis=0)
-
-    def statistics(counts_a: CountArray) -> FloatArray:
-        squared = np.square(counts_a / sizes[0] - (pooled - counts_a) / sizes[1])
-        return np.column_stack([squared.sum(axis=1), (squared / np.maximum(pooled, 1)).sum(axis=1)])
-
-    return ColumnCells(counts, statistics, (pair.x, pair.y), find)

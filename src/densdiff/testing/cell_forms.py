@@ -1,0 +1,102 @@
+"""Statistics of rows in cells as weighted squares of linear functions of their counts.
+
+Relabelled units of rows then need no counts: the functions of each unit are summed by one product of matrices.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from densdiff.core import resample
+from densdiff.core.resample import BoolArray, Cells, CountArray
+from densdiff.core.scaling import FloatArray
+from densdiff.testing.statistics import Model
+
+
+@dataclass(frozen=True)
+class CellForms:
+    """M statistics: sums over linear functions of the difference of shares in the cells, squared and weighted."""
+
+    counts: CountArray  # (2, c) rows of A and of B in the cells
+    functions: FloatArray  # (c, F)
+    weights: FloatArray  # (F, M)
+
+    def of_counts(self, counts: CountArray) -> FloatArray:
+        """The statistics for counts of A in the cells, (k, c); (k, M)."""
+        return self._squared(self._scaled(counts) @ self.functions)
+
+    def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
+        """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M).
+
+        Through the counts where these are soon had: from a sparse matrix, or if there are fewer cells than functions.
+        """
+        if issparse(in_units) or len(self.functions) < self.functions.shape[1]:
+            return self.of_counts(counts_of_units(in_units, labels))
+        n, m = self.counts.sum(axis=1)
+        by_unit = np.asarray(in_units.T @ self.functions) * (1.0 / n + 1.0 / m)  # (u, F)
+        return self._squared(labels.astype(np.float64) @ by_unit - (self.counts.sum(axis=0) / m) @ self.functions)
+
+    def _scaled(self, counts: CountArray) -> FloatArray:
+        """Differences of shares, (k, c)."""
+        n, m = self.counts.sum(axis=1)
+        return np.asarray(counts / n - (self.counts.sum(axis=0) - counts) / m)
+
+    def _squared(self, values: FloatArray) -> FloatArray:
+        return np.asarray(np.square(values, out=values) @ self.weights)
+
+
+@dataclass(frozen=True)
+class GridForms:
+    """E12 of each model (sigma, lam) for one column of numbers in the cells of a grid.
+
+    Models whose frequencies are few for their grid are forms; others are left to fast Fourier transforms of counts.
+    """
+
+    cells: Cells
+    forms: CellForms
+    is_form: BoolArray  # (M,) which models are
+    others: list[Model]
+
+    @classmethod
+    def of(cls, cells: Cells, models: list[Model]) -> "GridForms":
+        """The forms of all models that are cheaper so."""
+        is_form = np.array([resample.has_few_frequencies(cells, model) for model in models], dtype=bool)
+        waves, weights = resample.line_waves(cells, [model for model, few in zip(models, is_form, strict=True) if few])
+        others = [model for model, few in zip(models, is_form, strict=True) if not few]
+        return cls(cells, CellForms(cells.counts, waves, weights), is_form, others)
+
+    @property
+    def counts(self) -> CountArray:
+        """Rows of A and of B in the cells, (2, c)."""
+        return self.cells.counts
+
+    def of_counts(self, counts: CountArray) -> FloatArray:
+        """The statistics for counts of A in the cells, (k, c); (k, M)."""
+        return self._joined(self.forms.of_counts(counts), counts)
+
+    def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
+        """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M)."""
+        if self.others:
+            return self.of_counts(counts_of_units(in_units, labels))
+        return self.forms.of_units(in_units, labels)
+
+    def _joined(self, of_forms: FloatArray, counts: CountArray) -> FloatArray:
+        table = np.empty((len(counts), len(self.is_form)))
+        table[:, self.is_form] = of_forms
+        if self.others:
+            table[:, ~self.is_form] = resample.cell_statistics(self.cells, counts, self.others)
+        return table
+
+
+def counts_of_units(in_units: Any, labels: BoolArray) -> CountArray:
+    """Rows of A in each cell, (k, c), for labels of units (k, u) that have rows in the cells, (c, u)."""
+    return np.asarray((in_units @ labels.T.astype(np.float32)).T, dtype=np.int64)
+
+
+def share_forms(counts: CountArray) -> CellForms:
+    """Sums of squared differences of shares, as they are and in units of their noise, from counts (2, K)."""
+    pooled = counts.sum(axis=0)
+    weights = np.column_stack([np.ones(len(pooled)), 1.0 / np.maximum(pooled, 1)])
+    return CellForms(counts, np.eye(len(pooled)), weights)
