@@ -53,6 +53,12 @@ def test_sizes_of_tables_do_not_change_their_deviations():
     assert few.endswith(f", and wider: standard deviation {narrow.std():.4g} -> {wide.std():.4g}")
 
 
+def test_a_column_that_is_0_in_most_rows_has_no_factor_and_no_logarithm_of_0():
+    mostly_zero = np.zeros(1000)
+    mostly_zero[:10] = np.arange(10)
+    assert "times" not in described(np.zeros(1000) + (np.arange(1000) == 0), mostly_zero)
+
+
 def test_a_factor_is_told_where_the_whole_column_was_multiplied():
     kilograms = 70 + 10 * normal(0)
     text = described(kilograms, 2.20462 * (70 + 10 * normal(1)))
