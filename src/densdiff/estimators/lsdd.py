@@ -44,7 +44,7 @@ class LSDD(DensityDifference, BaseEstimator):
     centers_ : array of shape (b, d)
         With solver "centers" only.
     theta_ : array of shape (b,)
-        With solver "centers" only: f(x) = theta_ @ psi(x), in the user's units.
+        With solver "centers" only: ``f(x) = theta_ @ psi(x)``, in the user's units.
     samples_ : tuple of two arrays
         Some rows, evenly spaced, of samples that are not in memory.
     feature_names_ : tuple of str

@@ -20,7 +20,7 @@ class DistanceResult(Receipt):
     squared : float
         The integral of (p - q)^2 in the user's units, best estimate, at least 0.
     normalized : float
-        |p - q|^2 / (|p|^2 + |q|^2): 0 for equal densities, 1 without overlap, free of units.
+        ``|p - q|^2 / (|p|^2 + |q|^2)``: 0 for equal densities, 1 without overlap, free of units.
     standard_error : float or None
         Of ``squared``; None for KDE.
     interval, normalized_interval : tuple of two floats or None

