@@ -1,4 +1,4 @@
-"""Check a built site: every link inside it leads to a page and an anchor, and every public name has a page with an example.
+"""Check a built site: its links lead to pages and anchors, and every public name has a page with an example.
 
 Run as ``python docs/check_site.py build/site``; prints what is wrong, one line each, and fails if anything is.
 """

@@ -1,6 +1,6 @@
 """Settings of Sphinx for the site, which `make docs` builds; `site_pages.py` writes the pages that come from data.
 
-Nothing here asks the network: no intersphinx, no fonts or scripts from elsewhere, examples on data of installed packages.
+Nothing here asks the network: no intersphinx, nothing loaded from elsewhere, examples on data of installed packages.
 """
 
 import dataclasses

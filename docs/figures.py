@@ -61,7 +61,9 @@ def draw_landing():
         figure = Figure(figsize=(9.0, 4.0), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         place = {"width": bars.width, "lw": 0}
-        for shares, (colour, _), month, at in zip((bars.a, bars.b), STROKES, ("January", "July"), (365, 285), strict=False):
+        for shares, (colour, _), month, at in zip(
+            (bars.a, bars.b), STROKES, ("January", "July"), (365, 285), strict=False
+        ):
             above.bar(bars.values, shares, color=colour, alpha=0.55, **place)
             above.text(at, 0.75 * shares.max(), month, color=ink, ha="center", weight="bold")
         below.bar(bars.values, bars.upper - bars.lower, bottom=bars.lower, color=ink, alpha=0.18, **place)

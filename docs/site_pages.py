@@ -1,4 +1,4 @@
-"""Pages of the site that are made from files of the repository: benchmarks, JSON schemas, and the pages beside the code.
+"""Pages of the site that are made from files: benchmarks, JSON schemas, and the pages beside the code.
 
 Each function gives the text of a page; `write_all` writes them where Sphinx finds them. Needs no Sphinx.
 """
@@ -21,6 +21,12 @@ OUTSIDE = {
     "VISION.md": "vision.md",
     "benchmarks/results.md": "benchmark_results.md",
 }
+
+SCHEMAS = """# JSON, field by field
+
+These tables are made from the JSON Schemas (draft 2020-12) that are part of the package, `densdiff/schemas`. How to get
+the JSON, and what may change in it, is in [Results for other programs](../guide_json.md).
+"""
 
 
 def beside_the_code(name):
@@ -47,10 +53,7 @@ def benchmark_results():
 
 def schemas():
     """Every field of the JSON that other programs read, from the schemas of the package."""
-    parts = [
-        "# JSON, field by field\n\nThese tables are made from the JSON Schemas (draft 2020-12) that are part of the package, "
-        "`densdiff/schemas`. How to get the JSON, and what may change in it, is in [Results for other programs](../guide_json.md).\n"
-    ]
+    parts = [SCHEMAS]
     for path in sorted((files("densdiff") / "schemas").iterdir(), key=lambda path: path.name):
         name = path.name.removesuffix(".json")
         schema = json.loads(path.read_text(encoding="utf-8"))

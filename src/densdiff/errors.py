@@ -57,6 +57,15 @@ class DensDiffError(Exception):
         What the error is about, where that is known.
     row : int, optional
         Counted from 0.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> try:
+    ...     dd.l2_distance({"x": [1.0, 2.0, float("inf")]}, {"x": [1.0, 2.0, 3.0]})
+    ... except dd.DensDiffError as error:
+    ...     print(type(error).__name__, error.column, error.row)
+    InputError x 2
     """
 
     def __init__(
@@ -82,7 +91,16 @@ class DensDiffError(Exception):
 
 
 class InputError(DensDiffError, ValueError):
-    """The data or an argument cannot be used as given."""
+    """The data or an argument cannot be used as given.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> dd.l2_distance([1.0, 2.0], [1.0, 2.0], level=95)
+    Traceback (most recent call last):
+        ...
+    densdiff.errors.InputError: level ...
+    """
 
 
 class NothingLeftError(InputError):
@@ -90,11 +108,29 @@ class NothingLeftError(InputError):
 
 
 class NumericalError(DensDiffError):
-    """The computation could not be carried out in floating point."""
+    """The computation could not be carried out in floating point.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> issubclass(dd.NumericalError, dd.DensDiffError)
+    True
+    """
 
 
 class MissingExtraError(DensDiffError, ImportError):
-    """An optional dependency is needed for what was asked."""
+    """An optional dependency is needed for what was asked; its text says what to install.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> pair = dd.datasets.gaussian_shift(0.5, n=20, random_state=0)
+    >>> model = dd.LSDD(random_state=0).fit(pair.x, pair.y)
+    >>> try:
+    ...     axes = dd.plots.plot_difference(model)
+    ... except dd.MissingExtraError as error:  # where matplotlib is not installed
+    ...     print(error)
+    """
 
 
 def not_fitted(message: str) -> DensDiffError:
@@ -105,7 +141,18 @@ def not_fitted(message: str) -> DensDiffError:
 
 
 class DensDiffWarning(UserWarning):
-    """Something was adjusted, or an answer needs care; the result keeps the same text."""
+    """Something was adjusted, or an answer needs care; the result keeps the same text.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import densdiff as dd
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     result = dd.l2_distance([1.0, 2.0, 4.0], [2.0, 3.0, 5.0], random_state=0)
+    >>> [str(warning.message) for warning in caught if warning.category is dd.DensDiffWarning][0] in result.warnings
+    True
+    """
 
     def __init__(self, message: str = "") -> None:
         super().__init__(plain(message))

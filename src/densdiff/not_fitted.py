@@ -6,4 +6,13 @@ from densdiff.errors import DensDiffError
 
 
 class NotFittedError(DensDiffError, _SklearnNotFittedError):
-    """A fitted attribute or method was asked for before ``fit``."""
+    """A fitted attribute or method was asked for before ``fit``.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> dd.LSDD().predict([0.0])
+    Traceback (most recent call last):
+        ...
+    densdiff.not_fitted.NotFittedError: ...
+    """

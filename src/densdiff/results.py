@@ -3,15 +3,18 @@
 Each question has its own results, in the folder of the question.
 """
 
+import base64
+import io
 import json
 from dataclasses import asdict, dataclass, field
+from html import escape
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.errors import plain
+from densdiff.errors import MissingExtraError, plain
 
 FloatArray = npt.NDArray[np.float64]
 VERSION = version("densdiff")
@@ -32,6 +35,21 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and np.isinf(value) else value
+
+
+def _picture(figure: Any) -> str:
+    """A figure as an image inside a page."""
+    held = io.BytesIO()
+    figure.savefig(held, format="png", dpi=100)
+    return f'<img alt="" src="data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}">'
+
+
+def table_html(answer: str, titles: tuple[str, ...], rows: list[tuple[str, ...]], more: str = "") -> str:
+    """An answer above a table, for notebooks; ``more`` says what the table leaves out."""
+    head = "".join(f"<th>{escape(title)}</th>" for title in titles)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    below = f"<p>{escape(more)}</p>" if more else ""
+    return f"<p><b>{escape(answer)}</b></p><table><tr>{head}</tr>{body}</table>{below}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +82,22 @@ class Receipt:
     def to_json(self) -> str:
         """``to_dict`` as JSON text."""
         return json.dumps(self.to_dict(), indent=2)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer, and its picture where matplotlib is installed."""
+        try:
+            axes = self._draw()
+        except MissingExtraError:
+            axes = None
+        return self._html() + ("" if axes is None else _picture(np.ravel(axes)[0].figure))
+
+    def _html(self) -> str:
+        """The answer without its picture."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _draw(self) -> Any:
+        """The picture of this result as matplotlib axes, or None if it has none."""
+        return None
 
     def _receipt_lines(self) -> list[str]:
         sigma = self.sigma if isinstance(self.sigma, tuple) else (self.sigma,)

@@ -38,6 +38,9 @@ each_question = pytest.mark.parametrize("case", QUESTIONS, ids=str)
 each_estimator = pytest.mark.parametrize("case", ESTIMATORS, ids=str)
 # A score needs half a window on both sides, and a score fitted anew at every position has no threshold.
 DOCUMENTED = {"ChangesResult": {"scores", "threshold"}}
+# One case for each result that has a picture; a band has one if it is of one column.
+PICTURED = "l2_distance, l2_distance KDE, total_variation, two_sample_test, compare mixed, compare_by, track, balance, "
+PICTURED = (PICTURED + "balance KDE, detect_changes").split(", ")
 
 
 def answer(case, seed=SEED, n=N, **given):
@@ -284,6 +287,15 @@ def test_results_go_to_json_and_back(case):
         assert json.loads(json.dumps(plain, allow_nan=False)) == plain
         if hasattr(result, "to_json"):
             assert json.loads(result.to_json(), parse_constant=pytest.fail) == plain
+
+
+@pytest.mark.parametrize("case", [case for case in QUESTIONS if case.name in PICTURED], ids=str)
+def test_a_notebook_shows_the_answer_and_its_picture(case, monkeypatch):
+    with_picture = first(case)._repr_html_()
+    assert "<script" not in with_picture
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    text = first(case)._repr_html_()
+    assert with_picture.startswith(f'{text}<img alt="" src="data:image/png;base64,iVBOR')
 
 
 @each_question

@@ -57,6 +57,16 @@ class ClassBalanceResult(Receipt):
         Confidence interval of each share; all of [0, 1] where the classes cannot be told apart.
     level : float
         Nominal coverage of each interval.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> import numpy as np
+    >>> random = np.random.default_rng(0)
+    >>> X, y = np.r_[random.normal(0, 1, 100), random.normal(4, 1, 100)], np.repeat(["a", "b"], 100)
+    >>> result = dd.ClassBalance(random_state=0).fit(X, y).estimate(random.normal(4, 1, 50))
+    >>> result.classes, bool(result.intervals[1, 0] > 0.9)
+    (('a', 'b'), True)
     """
 
     classes: tuple[Any, ...]
@@ -82,6 +92,12 @@ class ClassBalanceResult(Receipt):
                 between = f"  [{low:.1f} %, {high:.1f} %] at {100 * self.level:g} %"
             lines.append(f"  {label:<{wide}}  {100 * self.priors[c]:.1f} %{between}")
         return "\n".join(lines + self._receipt_lines())
+
+    def _draw(self) -> Any:
+        from densdiff.plots.intervals import draw_intervals
+
+        labels = [messages.class_name(label) for label in self.classes]
+        return draw_intervals(labels, self.priors, self.intervals, "share of the new rows")
 
     def to_html(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write the result as one self-contained HTML page, headed by ``title``, and return its path; needs Jinja2."""

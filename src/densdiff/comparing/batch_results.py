@@ -3,14 +3,13 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from densdiff import messages
 from densdiff.errors import InputError
-from densdiff.results import Receipt
+from densdiff.results import Receipt, table_html
 
 _SHOWN = 20  # batches in the text, the latest
 _WIDEST = 40  # characters of a label in the text
@@ -20,10 +19,30 @@ _WIDEST = 40  # characters of a label in the text
 class BatchDifference:
     """One batch compared with its reference; numbers are None if there was no reference yet.
 
-    ``interval`` is that of the total variation, open above. ``distance`` is the normalized L2 distance, which does not
-    grow with the number of rows. ``pvalue`` is that of this batch alone; ``pvalue_adjusted`` accounts for all batches,
-    past and future. ``columns`` are the names of those that differ, the strongest first; ``schema`` says which columns
-    were added, lost or of another kind.
+    Attributes
+    ----------
+    label : str
+    n, n_reference : int
+        Rows of the batch and of its reference.
+    total_variation, interval
+        How many of the rows would have to change, and its interval, which is open above.
+    distance, distance_interval
+        The normalized L2 distance, which does not grow with the number of rows, and its interval.
+    pvalue, pvalue_adjusted : float
+        Of this batch alone, and accounting for all batches, past and future.
+    differs : bool
+    columns : tuple of str
+        Names of those that differ, the strongest first.
+    schema : tuple of str
+        Which columns were added, lost or of another kind.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(60, random_state=0)
+    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
+    >>> result.batches[0].label, result.batches[0].n, result.batches[0].differs
+    ('June', 60, False)
     """
 
     label: str
@@ -49,8 +68,23 @@ class BatchDifference:
 class BatchColumn:
     """A column over all batches, one entry each, None where it was not compared.
 
-    ``pvalue_adjusted`` accounts for all columns and all batches. ``began`` is the label of the first batch of its
-    present change, None if there is none.
+    Attributes
+    ----------
+    name : str
+    total_variation, distance : list of float or None
+        How many of the rows would have to change in this column, and its normalized L2 distance.
+    pvalue_adjusted : list of float or None
+        Accounts for all columns and all batches.
+    began : str or None
+        The label of the first batch of its present change, None if there is none.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(60, random_state=0)
+    >>> result = dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
+    >>> result.columns[0].name, len(result.columns[0].total_variation), result.columns[0].began
+    ('age', 1, None)
     """
 
     name: str
@@ -81,6 +115,13 @@ class BatchesResult(Receipt):
     min_effect : float or dict
     held : list
         What the next batch is compared with, to go on from here; not part of the JSON.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(60, random_state=0)
+    >>> dd.track({"June": tables.b}, reference=tables.a, columns=["age"], n_permutations=39, random_state=0)
+    <BatchesResult: 0 of 1 batches differ>
     """
 
     differ: bool
@@ -179,13 +220,11 @@ class BatchesResult(Receipt):
         lines += [f"  {'  '.join(map(str.ljust, row, widths))}".rstrip() for row in rows]
         return "\n".join(lines + self._receipt_lines())
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{title}</th>" for title in TITLES)
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in batch_cells(batch))}</tr>"
-            for batch in self.batches[-_SHOWN:]
-        )
-        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{rows}</table>"
+    def _html(self) -> str:
+        return table_html(self.answer, TITLES, [batch_cells(batch) for batch in self.batches[-_SHOWN:]])
+
+    def _draw(self) -> Any:
+        return self.plot() if self.compared else None
 
     def to_frame(self) -> Any:
         """The batches as a pandas DataFrame, one row each; needs pandas.

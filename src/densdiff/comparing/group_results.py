@@ -1,17 +1,18 @@
 """What `compare_by` returns: the groups of rows, which of them differ, and their texts."""
 
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from densdiff import messages
 from densdiff.comparing.answer import short_names
 from densdiff.comparing.results import Comparison
 from densdiff.comparing.wording import schema_texts, whole_percent
 from densdiff.data.match import SchemaChanges
-from densdiff.results import Receipt
+from densdiff.results import Receipt, table_html
 
 _SHOWN = 20  # groups in the text
 _NAMED = 3  # groups in a sentence
@@ -22,8 +23,29 @@ _WIDEST = 40  # characters of a label in the text
 class GroupDifference:
     """The rows of both tables that have one value in a column, compared.
 
-    ``pvalue`` is that of the whole comparison, and ``pvalue_adjusted`` accounts for the number of groups. The group
-    differs if that is at most alpha. ``comparison`` is what `compare` says of these rows alone, at alpha.
+    Attributes
+    ----------
+    label : str
+        The value, or the values of several columns.
+    n_a, n_b : int
+        Rows of A and of B.
+    comparison : Comparison
+        What `compare` says of these rows alone, at alpha.
+    pvalue, pvalue_adjusted : float
+        Of the whole comparison, and accounting for the number of groups.
+    differs : bool
+        Whether ``pvalue_adjusted`` is at most alpha.
+    is_smallest : bool
+        Whether no relabelling was as extreme: the p-value is at most that.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> a = {"shop": ["north", "south"] * 60, "spend": [k % 7 for k in range(120)]}
+    >>> b = {"shop": ["north", "south"] * 60, "spend": [k % 7 + 4 * (k % 2) for k in range(120)]}
+    >>> result = dd.compare_by(a, b, "shop", n_permutations=99, random_state=0)
+    >>> [(group.label, group.differs) for group in result.groups]
+    [('south', True), ('north', False)]
     """
 
     label: str
@@ -33,7 +55,7 @@ class GroupDifference:
     pvalue: float
     pvalue_adjusted: float
     differs: bool
-    is_smallest: bool = False  # whether no relabelling was as extreme: the p-value is at most that
+    is_smallest: bool = False
 
     @property
     def total_variation(self) -> float:
@@ -87,6 +109,15 @@ class GroupsResult(Receipt):
         What A and B are called.
     alpha : float
     min_effect : float or dict
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> a = {"shop": ["north", "south"] * 60, "spend": [k % 7 for k in range(120)]}
+    >>> b = {"shop": ["north", "west"] * 60, "spend": [k % 7 for k in range(120)]}
+    >>> result = dd.compare_by(a, b, "shop", n_permutations=99, random_state=0)
+    >>> result.differ, result.only_a, result.only_b
+    (True, [('south', 60)], [('west', 60)])
     """
 
     differ: bool
@@ -163,15 +194,21 @@ class GroupsResult(Receipt):
             texts.append(f"  not compared: {len(self.not_compared) - _SHOWN} more groups")
         return "\n".join(texts + self._receipt_lines())
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         titles = ("group", "rows", "total variation", "at least", "p, adjusted", "most in")
-        head = "".join(f"<th>{title}</th>" for title in titles)
-        rows = "".join(
-            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in _cells(group))}</tr>"
-            for group in self.groups[:_SHOWN]
-        )
-        more = f"<p>{len(self.groups) - _SHOWN} more groups</p>" if len(self.groups) > _SHOWN else ""
-        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{head}</tr>{rows}</table>{more}"
+        n_more = len(self.groups) - _SHOWN
+        more = f"{n_more} more groups" if n_more > 0 else ""
+        return table_html(self.answer, titles, [_cells(group) for group in self.groups[:_SHOWN]], more)
+
+    def _draw(self) -> Any:
+        from densdiff.plots.intervals import draw_intervals
+
+        if not self.groups:
+            return None
+        values = np.array([group.total_variation for group in self.groups])
+        intervals = np.array([(group.lower, 1.0) for group in self.groups])
+        meaning = "share of the rows that would have to change, and at least"
+        return draw_intervals([group.label for group in self.groups], values, intervals, meaning)
 
     def to_frame(self) -> Any:
         """The groups as a pandas DataFrame, one row each; needs pandas.

@@ -81,7 +81,11 @@ def _describe_factor(a: FloatArray, b: FloatArray, name: str) -> str:
     """Whether the whole column was multiplied: b is like a times a factor, and not like a plus a shift."""
     medians = [_median(rows) for rows in (a, b)]
     signs = [float(np.sign(median)) for median in medians]
-    if not signs[0] or signs[0] != signs[1] or not all(np.mean(np.sign(rows) == signs[0]) >= _ONE_SIGN for rows in (a, b)):
+    if (
+        not signs[0]
+        or signs[0] != signs[1]
+        or not all(np.mean(np.sign(rows) == signs[0]) >= _ONE_SIGN for rows in (a, b))
+    ):
         return ""
     same_sign = [np.abs(rows[np.sign(rows) == signs[0]]) for rows in (a, b)]
     logs = [float(np.median(np.log(rows))) for rows in same_sign]

@@ -56,6 +56,14 @@ class Profile:
         Columns that are not in the profile, and why.
     schema_changes : SchemaChanges
         Columns that are missing, added or of another kind beside the table that it was made like.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(100, random_state=0)
+    >>> reference = dd.profile(tables.a, columns=["spend", "plan"], random_state=0)
+    >>> reference.n, reference.kinds
+    (100, {'spend': 'number', 'plan': 'category'})
     """
 
     frame: Frame

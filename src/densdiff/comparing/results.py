@@ -12,32 +12,57 @@ from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
 from densdiff.messages import percent
-from densdiff.results import Bars, Curve, Map, Receipt, Shares
+from densdiff.results import Bars, Curve, Map, Receipt, Shares, table_html
 from densdiff.testing.two_sample import TwoSampleResult
 
 
 @dataclass(frozen=True)
 class ColumnDifference:
-    """One column of two tables.
+    """One column of two tables. Missing values belong to their column.
 
-    ``normalized`` is its own distance, 0 for equal and 1 for no overlap; ``pvalue_adjusted`` accounts for the number
-    of columns, and the column differs if it is at most half of alpha; ``direction`` says what changed: for categories,
-    which levels gained and lost. Missing values belong to their column.
+    Attributes
+    ----------
+    name, kind : str
+        Of the column; the kind is "number" or "category".
+    normalized, interval
+        Its own L2 distance, 0 for equal and 1 for no overlap, and the interval of that.
+    pvalue, pvalue_adjusted : float
+        Of the column alone, and accounting for the number of columns.
+    differs : bool
+        Whether ``pvalue_adjusted`` is at most half of alpha.
+    direction : str
+        What changed, in words; for categories, which levels gained and lost.
+    total_variation, total_variation_interval
+        How many of the rows would have to move in this column, and limits for that.
+    moved : float
+        Share of rows that moved between eighths of all rows, or the eight most frequent levels.
+    is_smallest : bool
+        Whether no relabelling was as extreme: the p-value is at most that.
+    picture
+        Densities or shares for pictures; not in ``to_dict``.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(200, shift=1.0, random_state=0)
+    >>> result = dd.compare(tables.a, tables.b, columns=["spend", "plan"], n_permutations=99, random_state=0)
+    >>> [(column.name, column.kind, column.differs) for column in result.columns]
+    [('spend', 'number', True), ('plan', 'category', False)]
     """
 
     name: str
-    kind: str  # "number" or "category"
+    kind: str
     normalized: float
     interval: tuple[float, float]
     pvalue: float
     pvalue_adjusted: float
     differs: bool
     direction: str
-    total_variation: float = 0.0  # how many of the rows would have to move in this column, from below
+    total_variation: float = 0.0
     total_variation_interval: tuple[float, float] = (0.0, 1.0)
-    moved: float = 0.0  # share of rows that moved between eighths of all rows, or the eight most frequent levels
-    is_smallest: bool = False  # whether no relabelling was as extreme: the p-value is at most that
-    picture: Curve | Bars | Shares | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+    moved: float = 0.0
+    is_smallest: bool = False
+    picture: Curve | Bars | Shares | None = field(default=None, repr=False)
 
     @property
     def p_text(self) -> str:
@@ -49,12 +74,34 @@ class ColumnDifference:
 class RegionDifference:
     """A rule in terms of the columns that holds for more or fewer rows of B than of A.
 
-    The rule was found on one half of the rows; counts, shares, interval (of share_b - share_a) and p-value are those of
-    the other half.
+    The rule was found on one half of the rows; all numbers are those of the other half.
+
+    Attributes
+    ----------
+    rule : str
+        In words, such as "age > 60 and region = north".
+    conditions : tuple of dict
+        The same for programs: column, low, high, levels. It means low < column <= high, or one of the levels.
+    share_a, share_b : float
+        Share of the rows of A and of B that it holds for.
+    interval : tuple of two floats
+        Of share_b - share_a.
+    pvalue_adjusted : float
+        Accounts for the number of rules.
+    count_a, count_b : int
+        Rows that it holds for.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(300, shift=0.0, share=0.4, random_state=0)
+    >>> result = dd.compare(tables.a, tables.b, columns=["age", "region"], n_permutations=99, random_state=0)
+    >>> result.regions[0].rule
+    'age > 50 and region = north'
     """
 
     rule: str
-    conditions: tuple[dict[str, Any], ...]  # column, low, high, levels: low < column <= high, or one of the levels
+    conditions: tuple[dict[str, Any], ...]
     share_a: float
     share_b: float
     interval: tuple[float, float]
@@ -76,8 +123,30 @@ class RegionDifference:
 class PairDifference:
     """Two columns that depend on each other differently in the two tables, whatever each does by itself.
 
-    ``measure`` says what the two dependences are: a correlation of ranks, or another measure if that changed more.
-    ``change`` is how much the dependence changed, in units of a correlation.
+    Attributes
+    ----------
+    first, second : str
+        The columns.
+    measure : str
+        What the two dependences are: a correlation of ranks, or another measure if that changed more.
+    dependence_a, dependence_b : float
+        How the columns depend on each other in A and in B.
+    change : float
+        How much the dependence changed, in units of a correlation.
+    pvalue_adjusted : float
+        Accounts for the number of pairs.
+    map
+        The difference of both columns together, for pictures; not in ``to_dict``.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> import numpy as np
+    >>> x, noise = np.random.default_rng(0).normal(size=(2, 100))
+    >>> before, after = {"x": x, "y": noise}, {"x": x, "y": 0.8 * x + 0.6 * noise}
+    >>> result = dd.compare(before, after, n_permutations=99, random_state=0)
+    >>> [(pair.first, pair.second, pair.dependence_b > 0.7) for pair in result.pairs]
+    [('x', 'y', True)]
     """
 
     first: str
@@ -87,7 +156,7 @@ class PairDifference:
     dependence_b: float
     change: float
     pvalue_adjusted: float
-    map: Map | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
+    map: Map | None = field(default=None, repr=False)
 
     def text(self, names: tuple[str, str] = ("A", "B")) -> str:
         """The columns and how they depend on each other in each table."""
@@ -101,7 +170,28 @@ class PairDifference:
 
 @dataclass(frozen=True)
 class MissingDifference:
-    """How often a column is missing in each table; the p-value accounts for the number of columns, too."""
+    """How often a column is missing in each table.
+
+    Attributes
+    ----------
+    name : str
+        Of the column.
+    share_a, share_b : float
+        Share of the rows of A and of B in which it is missing.
+    pvalue_adjusted : float
+        Accounts for the number of columns, too.
+    differs : bool
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> import numpy as np
+    >>> values = np.random.default_rng(0).normal(size=100)
+    >>> holes = np.where(np.arange(100) % 5 == 0, np.nan, values)
+    >>> result = dd.compare({"x": values}, {"x": holes}, n_permutations=99, random_state=0)
+    >>> print(result.missing[0])
+    x: 0.0 % of A, 20.0 % of B
+    """
 
     name: str
     share_a: float
@@ -169,6 +259,13 @@ class Comparison(Receipt):
         What A and B are called.
     alpha : float
     min_effect : float or dict
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> tables = dd.datasets.mixed_tables(200, shift=1.0, random_state=0)
+    >>> dd.compare(tables.a, tables.b, columns=["spend", "age"], n_permutations=99, random_state=0)
+    <Comparison of A and B: they differ; 1 of 2 columns differ>
     """
 
     differ: bool
@@ -247,20 +344,26 @@ class Comparison(Receipt):
             texts["regions"] = f"{more} more {restate} about the columns of these"
         return texts
 
-    def _repr_html_(self) -> str:
+    def _html(self) -> str:
         names = short_names(self.names)
-        titles = ("column", "total variation", "p, adjusted", "what changed")
-        header = "".join(f"<th>{title}</th>" for title in titles)
-        rows = "".join(
-            f"<tr><td>{escape(messages.quote_name(c.name))}</td><td>{c.total_variation:.3g}</td>"
-            f"<td>{escape(c.p_text.removeprefix('p ').removeprefix('= '))}</td>"
-            f"<td>{escape(c.direction)}</td></tr>"
-            for c in self.columns[:SHOWN]
-        )
+        rows = [
+            (
+                messages.quote_name(column.name),
+                f"{column.total_variation:.3g}",
+                column.p_text.removeprefix("p ").removeprefix("= "),
+                column.direction,
+            )
+            for column in self.columns[:SHOWN]
+        ]
+        n_more = len(self.columns) - SHOWN
+        more = f"{n_more} more columns" if n_more > 0 else ""
         findings = [region.text(names) for region in self.regions] + [pair.text(names) for pair in self.pairs]
         items = "".join(f"<li>{escape(text)}</li>" for text in findings[:SHOWN])
-        more = f"<p>{len(self.columns) - SHOWN} more columns</p>" if len(self.columns) > SHOWN else ""
-        return f"<p><b>{escape(self.answer)}</b></p><table><tr>{header}</tr>{rows}</table>{more}<ul>{items}</ul>"
+        titles = ("column", "total variation", "p, adjusted", "what changed")
+        return f"{table_html(self.answer, titles, rows, more)}<ul>{items}</ul>"
+
+    def _draw(self) -> Any:
+        return self.plot() if self.columns else None
 
     def to_frame(self) -> Any:
         """The columns as a pandas DataFrame, one row each; needs pandas.

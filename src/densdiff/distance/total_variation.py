@@ -62,6 +62,18 @@ class TotalVariationResult(Receipt):
         Numbers of the rows of each sample that lie deepest where the witness says their own name.
     pvalue : float
         Of the test that decides on the lower end.
+    judged_x, judged_y : array or None
+        What the witness says of the rows, from -1 (Y) to 1 (X): for pictures, and not in ``to_dict``.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> pair = dd.datasets.gaussian_shift(0.8, n=100, random_state=0)
+    >>> result = dd.total_variation(pair.x, pair.y, random_state=0)
+    >>> 0 < result.interval[0] < result.value < result.interval[1] == 1
+    True
+    >>> result.witness
+    "column 'x0'"
     """
 
     value: float
@@ -92,6 +104,11 @@ class TotalVariationResult(Receipt):
             f"  test        p = {self.pvalue:.3g}",
         ]
         return "\n".join(lines + self._receipt_lines())
+
+    def _draw(self) -> Any:
+        from densdiff.plots import plot_total_variation
+
+        return None if self.judged_x is None else plot_total_variation(self)
 
 
 @on_one_thread

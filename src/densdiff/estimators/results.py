@@ -4,6 +4,7 @@ The part that every result has is in `densdiff.results`.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,16 @@ class DistanceResult(Receipt):
         How far all columns together were blurred, in units of the typical width of a column. None for KDE.
     metric : str or None
         "columns" if columns were scaled one by one, "whitened" if their correlation was taken out. None for KDE.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> pair = dd.datasets.gaussian_shift(0.5, n=100, random_state=0)
+    >>> result = dd.l2_distance(pair.x, pair.y, random_state=0)
+    >>> result.interval[0] < result.squared < result.interval[1]
+    True
+    >>> sorted(result.estimates)[:3]
+    ['bias_corrected', 'debiased', 'h_theta']
     """
 
     squared: float
@@ -57,6 +68,12 @@ class DistanceResult(Receipt):
         ]
         return "\n".join(lines + self._receipt_lines())
 
+    def _draw(self) -> Any:
+        from densdiff.plots.intervals import draw_intervals
+
+        interval = None if self.normalized_interval is None else np.array([self.normalized_interval])
+        return draw_intervals(["distance"], np.array([self.normalized]), interval, "0 = equal, 1 = no overlap")
+
     def _between(self, interval: tuple[float, float] | None) -> str:
         return "" if interval is None else f"  [{interval[0]:.4g}, {interval[1]:.4g}] at {100 * self.level:g} %"
 
@@ -75,6 +92,14 @@ class Band(Receipt):
     level : float
         Nominal coverage: of all points at once if ``simultaneous``, of each point otherwise.
     simultaneous : bool
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> pair = dd.datasets.gaussian_shift(0.8, n=200, random_state=0)
+    >>> band = dd.LSDD(random_state=0).fit(pair.x, pair.y).confidence_band([0.0, 0.8])
+    >>> band.excludes_zero.tolist(), (band.estimate > 0).tolist()
+    ([True, True], [False, True])
     """
 
     points: npt.NDArray[np.float64]
@@ -98,3 +123,10 @@ class Band(Receipt):
             f"  f < 0       at {int((self.upper < 0).sum())} points",
         ]
         return "\n".join(lines + self._receipt_lines())
+
+    def _draw(self) -> Any:
+        from densdiff.plots.intervals import draw_band
+
+        if self.points.shape[1] != 1:
+            return None
+        return draw_band(self.points[:, 0], self.estimate, self.lower, self.upper)

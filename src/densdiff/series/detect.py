@@ -67,6 +67,14 @@ class ChangesResult(Receipt):
         The correlation from sample to sample that the threshold reckons with, at most; what is slower is called change.
     series, names, times
         What was given, for the picture.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> data = dd.datasets.piecewise_series([100], size=5.0, length=200, random_state=0)
+    >>> result = dd.detect_changes(data.series, random_state=0)
+    >>> len(result.changes), len(result.scores)
+    (1, 200)
     """
 
     changes: IntArray
@@ -100,6 +108,9 @@ class ChangesResult(Receipt):
         from densdiff.report import write_changes
 
         return write_changes(path, self, title)
+
+    def _draw(self) -> Any:
+        return self.plot()
 
     def __str__(self) -> str:
         n_changes = len(self.changes)

@@ -49,6 +49,15 @@ class MonitorStep:
     threshold : float
     alarm : bool
         Whether the score exceeds the threshold.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> import numpy as np
+    >>> reference = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> monitor = dd.ChangeMonitor(reference, window=20, run_length=500, random_state=0)
+    >>> print(monitor.update([0.5]))
+    row 0: the window is not full yet
     """
 
     index: int

@@ -51,6 +51,14 @@ class TwoSampleResult(Receipt):
     strongest : str
         The statistic that was the least likely: "all columns at width 1.2", "column 'x3'", "pair 'x1', 'x2'",
         "all columns, one by one", "all pairs of columns", or a quadratic form of all columns. It says where to look.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> pair = dd.datasets.gaussian_shift(0.8, n=60, random_state=0)
+    >>> result = dd.two_sample_test(pair.x, pair.y, n_permutations=99, random_state=0)
+    >>> result.pvalue, result.null, len(result.null_distribution)
+    (0.01, 'permutation', 99)
     """
 
     statistic: float
@@ -72,6 +80,11 @@ class TwoSampleResult(Receipt):
             f"  statistic   {self.statistic:.4g}",
         ]
         return "\n".join(lines + self._receipt_lines())
+
+    def _draw(self) -> Any:
+        from densdiff.plots import plot_null
+
+        return plot_null(self)
 
 
 @on_one_thread
