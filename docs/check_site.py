@@ -33,9 +33,14 @@ class Page(HTMLParser):
             self.loads.append(given.get("href"))
 
 
+def html_files(site):
+    """The pages; the theme keeps templates of its own among its files."""
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
+
+
 def broken_links(site):
     """Links that lead nowhere, and files that a page would ask the network for."""
-    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path.resolve(): Page(path.read_text(encoding="utf-8")) for path in html_files(site)}
     for path, page in pages.items():
         here = path.relative_to(site.resolve())
         for target in filter(None, [*page.links, *page.loads]):
@@ -78,5 +83,5 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     problems = [*broken_links(folder), *names_without_example(folder)]
     print(*problems, sep="\n", end="\n" if problems else "")
-    print(f"{len(list(folder.rglob('*.html')))} pages, {len(public_names())} public names, {len(problems)} problems")
+    print(f"{len(html_files(folder))} pages, {len(public_names())} public names, {len(problems)} problems")
     sys.exit(bool(problems))

@@ -53,6 +53,7 @@ sphinx_gallery_conf = {
     "filename_pattern": r"/plot_",
     "within_subsection_order": "FileNameSortKey",
     "remove_config_comments": True,
+    "write_computation_times": False,  # a page that would load scripts
     "show_memory": False,
     "show_signature": False,
     "min_reported_time": 1000,
@@ -109,8 +110,14 @@ def hide_constructor_of_results(app, what, name, obj, options, signature, return
     return ("", None) if dataclasses.is_dataclass(obj) and what == "class" else None
 
 
+def skip_what_scikit_learn_adds(app, what, name, obj, skip, options):
+    """Methods for the routing of metadata, which are described in scikit-learn's words and for its readers."""
+    return True if (getattr(obj, "__module__", None) or "").startswith("sklearn") else None
+
+
 def setup(app):
     site_pages.write_all(HERE / "generated")
     app.connect("autodoc-process-signature", hide_constructor_of_results)
+    app.connect("autodoc-skip-member", skip_what_scikit_learn_adds)
     app.connect("source-read", lead_into_the_site)
     app.connect("source-read", drop_prompts_of_the_doctests)

@@ -14,16 +14,11 @@ if TYPE_CHECKING:
     from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
     from densdiff.comparing.batches import track
     from densdiff.comparing.compare import compare
+    from densdiff.comparing.findings import ColumnDifference, MissingDifference, PairDifference, RegionDifference
     from densdiff.comparing.group_results import GroupDifference, GroupsResult
     from densdiff.comparing.groups import compare_by
     from densdiff.comparing.profile import Profile, profile
-    from densdiff.comparing.results import (
-        ColumnDifference,
-        Comparison,
-        MissingDifference,
-        PairDifference,
-        RegionDifference,
-    )
+    from densdiff.comparing.results import Comparison
     from densdiff.distance.l2 import l2_distance
     from densdiff.distance.total_variation import TotalVariationResult, total_variation
     from densdiff.errors import (
@@ -111,11 +106,11 @@ _HOME = {
     "TwoSampleResult": "testing.two_sample",
     "two_sample_test": "testing.two_sample",
     "anytime_pvalues": "testing.sequential",
-    "ColumnDifference": "comparing.results",
+    "ColumnDifference": "comparing.findings",
     "Comparison": "comparing.results",
-    "MissingDifference": "comparing.results",
-    "PairDifference": "comparing.results",
-    "RegionDifference": "comparing.results",
+    "MissingDifference": "comparing.findings",
+    "PairDifference": "comparing.findings",
+    "RegionDifference": "comparing.findings",
     "compare": "comparing.compare",
     "Profile": "comparing.profile",
     "profile": "comparing.profile",

@@ -6,6 +6,7 @@ Each question has its own results, in the folder of the question.
 import base64
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import version
@@ -44,7 +45,7 @@ def _picture(figure: Any) -> str:
     return f'<img alt="" src="data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}">'
 
 
-def table_html(answer: str, titles: tuple[str, ...], rows: list[tuple[str, ...]], more: str = "") -> str:
+def table_html(answer: str, titles: tuple[str, ...], rows: Sequence[tuple[str, ...]], more: str = "") -> str:
     """An answer above a table, for notebooks; ``more`` says what the table leaves out."""
     head = "".join(f"<th>{escape(title)}</th>" for title in titles)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)

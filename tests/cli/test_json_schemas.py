@@ -11,15 +11,10 @@ import pytest
 import densdiff as dd
 from densdiff.balance.class_balance import ClassBalanceResult
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
+from densdiff.comparing.findings import ColumnDifference, MissingDifference, PairDifference, RegionDifference
 from densdiff.comparing.group_results import GroupDifference, GroupsResult
 from densdiff.comparing.log_record import log_line
-from densdiff.comparing.results import (
-    ColumnDifference,
-    Comparison,
-    MissingDifference,
-    PairDifference,
-    RegionDifference,
-)
+from densdiff.comparing.results import Comparison
 from densdiff.data.match import SchemaChanges
 from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult

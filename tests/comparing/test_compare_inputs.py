@@ -16,7 +16,7 @@ import pytest
 import sklearn
 
 import densdiff as dd
-from densdiff.comparing.results import RegionDifference
+from densdiff.comparing.findings import RegionDifference
 from densdiff.comparing.wording import condition_text
 from densdiff.core.rules import Condition
 from densdiff.io import files

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff.comparing.export import escape_markdown
-from densdiff.comparing.results import MissingDifference, PairDifference, RegionDifference
+from densdiff.comparing.findings import MissingDifference, PairDifference, RegionDifference
 from densdiff.data.match import SchemaChanges
 
 FIELDS = ("name", "kind", "total_variation", "lower", "normalized", "pvalue", "pvalue_adjusted", "differs", "direction")

@@ -5,13 +5,8 @@ from dataclasses import dataclass, field, replace
 
 from densdiff.comparing.columns import CONFIDENCE
 from densdiff.comparing.decision import find_reasons, with_missing_rate, with_missing_rates
-from densdiff.comparing.results import (
-    ColumnDifference,
-    Comparison,
-    MissingDifference,
-    PairDifference,
-    RegionDifference,
-)
+from densdiff.comparing.findings import ColumnDifference, MissingDifference, PairDifference, RegionDifference
+from densdiff.comparing.results import Comparison
 from densdiff.comparing.settings import Settings
 from densdiff.comparing.wording import effect_word
 from densdiff.core.separation import newcombe_interval

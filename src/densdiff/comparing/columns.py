@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from densdiff.comparing.findings import ColumnDifference
 from densdiff.comparing.movement import describe_levels, describe_numbers, moved_levels, moved_numbers, spaced_values
 from densdiff.comparing.pictures import number_picture, shares
-from densdiff.comparing.results import ColumnDifference
 from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair

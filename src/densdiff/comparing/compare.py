@@ -12,17 +12,14 @@ from densdiff.comparing.assembling import Found, put_together
 from densdiff.comparing.columns import CONFIDENCE, ColumnSettings, compare_columns
 from densdiff.comparing.decision import family_share, missing_rates
 from densdiff.comparing.effects import refuse_unmatched
+from densdiff.comparing.findings import ColumnDifference, MissingDifference
 from densdiff.comparing.joint import compare_together, distinct_rows, joint_rows_to_prefetch, rows_in_memory
 from densdiff.comparing.naming import display_names
 from densdiff.comparing.pairs import find_pairs
 from densdiff.comparing.profile import PROFILE_ENDING, Profile
 from densdiff.comparing.profile_comparison import LEFT_OUT, ProfilePair, pair_profiles, profile_distance, profile_test
 from densdiff.comparing.regions import find_regions
-from densdiff.comparing.results import (
-    ColumnDifference,
-    Comparison,
-    MissingDifference,
-)
+from densdiff.comparing.results import Comparison
 from densdiff.comparing.settings import Settings, check_settings
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair

@@ -10,7 +10,8 @@ import numpy as np
 
 from densdiff import messages
 from densdiff.comparing.effects import smallest_effect
-from densdiff.comparing.results import ColumnDifference, Comparison, MissingDifference
+from densdiff.comparing.findings import ColumnDifference, MissingDifference
+from densdiff.comparing.results import Comparison
 from densdiff.comparing.wording import emptied_text, schema_texts
 from densdiff.core import resample
 from densdiff.core.regions import conditional_counts

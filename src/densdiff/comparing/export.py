@@ -7,8 +7,9 @@ from typing import Any
 
 from densdiff import messages
 from densdiff.comparing.batch_results import BatchDifference, BatchesResult, where_text
+from densdiff.comparing.findings import ColumnDifference
 from densdiff.comparing.group_results import GroupDifference, GroupsResult
-from densdiff.comparing.results import ColumnDifference, Comparison
+from densdiff.comparing.results import Comparison
 from densdiff.data.match import SchemaChanges
 from densdiff.errors import MissingExtraError
 

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff import messages
+from densdiff.comparing.findings import PairDifference
 from densdiff.comparing.pictures import map_of
-from densdiff.comparing.results import PairDifference
 from densdiff.core.dependence import pair_changes
 from densdiff.core.dependence_words import ToldChange
 from densdiff.core.pair_choice import choose_pairs

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from densdiff.comparing.findings import ColumnDifference, RegionDifference
 from densdiff.comparing.pairs import level_numbers
-from densdiff.comparing.results import ColumnDifference, RegionDifference
 from densdiff.comparing.wording import condition_text
 from densdiff.core import regions
 from densdiff.core.regions import Region
