@@ -21,7 +21,7 @@ result
 # The first line is the answer: at least how many of the rows would have to change. Below it are the columns, those that moved most first. A picture ranks
 # them, with the lower limit of each.
 
-result.plot()
+result.plot().figure
 
 # %%
 # Where is the difference? Regions are rules that a person can read. ``result.to_html("report.html")`` writes all of it as a page that opens offline.

@@ -22,3 +22,4 @@ result
 
 worst = result.groups[0]
 print(worst.label, "|", worst.comparison.answer)
+worst.comparison.plot().figure

@@ -27,3 +27,8 @@ print(result)
 
 for pair in result.pairs:
     print(f"{pair.first} and {pair.second}: {pair.dependence_a:.2f} before, {pair.dependence_b:.2f} after")
+
+# %%
+# How the rows of the two halves were told apart.
+
+dd.plots.plot_total_variation(result.total_variation).figure

@@ -16,7 +16,7 @@ adelie = penguins.loc[penguins["species"] == "Adelie", columns]
 chinstrap = penguins.loc[penguins["species"] == "Chinstrap", columns]
 
 model = dd.LSDD(random_state=0).fit(adelie, chinstrap)
-dd.plots.plot_difference(model)
+dd.plots.plot_difference(model).figure
 
 # %%
 # How far apart are they? 0 would be equal, 1 no overlap at all.

@@ -15,7 +15,7 @@ radius = tumours.data[["mean radius"]]
 malignant, benign = radius[tumours.target == 0], radius[tumours.target == 1]
 
 model = dd.LSDD(random_state=0).fit(malignant, benign)
-dd.plots.plot_difference(model)
+dd.plots.plot_difference(model).figure
 
 # %%
 # The same in numbers.

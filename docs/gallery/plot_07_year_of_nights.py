@@ -24,9 +24,9 @@ history
 # %%
 # How many rows would have to change, month by month, and at least.
 
-history.plot()
+history.plot().figure
 
 # %%
 # Columns by months: the wind of winter makes flights to the west long, delays come and go.
 
-history.plot_columns()
+history.plot_columns().figure

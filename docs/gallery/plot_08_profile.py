@@ -25,5 +25,7 @@ print(f"{path.stat().st_size / 1e6:.1f} MB stand for {len(january):,} rows")
 # %%
 # Months later the file is enough.
 
-print(dd.compare(path, july, names=("January", "July"), random_state=0))
+result = dd.compare(path, july, names=("January", "July"), random_state=0)
 folder.cleanup()
+print(result)
+result.plot().figure

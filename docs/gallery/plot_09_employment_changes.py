@@ -17,7 +17,7 @@ gained = np.diff(jobs["nonfarm"].to_numpy())  # in thousands a month
 
 result = dd.detect_changes(gained, random_state=0)
 print(result)
-result.plot()
+result.plot()[0].figure
 
 # %%
 # In words of the calendar: the bank that failed in September 2008, and the end of the recession in the summer after.

@@ -30,4 +30,4 @@ print("truth:", round(float(np.mean(label[new] == "ill")), 3))
 # %%
 # The mixture that looks like the new group, seen in one column.
 
-dd.plots.plot_mixture(balance, X[new])
+dd.plots.plot_mixture(balance, X[new]).figure

@@ -26,3 +26,9 @@ shifted.fit(X[train], y[train], X[new])
 
 print(f"as trained           {plain.score(X[new], y[new]):.3f}")
 print(f"with the new balance {shifted.score(X[new], y[new]):.3f}")
+
+# %%
+# The balance that it found: eights are about one row in nine.
+
+balance = dd.ClassBalance(random_state=0).fit(X[train], y[train])
+dd.plots.plot_mixture(balance, X[new]).figure

@@ -20,4 +20,4 @@ monitor = dd.ChangeMonitor(spring[:1000], window=25, run_length=1000, random_sta
 steps = [*monitor.update_many(spring[1000:1300]), *monitor.update_many(summer)]
 first = next(step.index for step in steps if step.alarm)
 print(f"summer began at row 300, the first alarm came at row {first}")
-dd.plots.plot_monitor(steps)
+dd.plots.plot_monitor(steps).figure

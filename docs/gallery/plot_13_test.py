@@ -15,7 +15,7 @@ versicolor, virginica = (petals[iris.target == kind].iloc[:10] for kind in (1, 2
 
 result = dd.two_sample_test(versicolor, virginica, random_state=0)
 print(result)
-dd.plots.plot_null(result)
+dd.plots.plot_null(result).figure
 
 # %%
 # Two halves of the same kind, for comparison.

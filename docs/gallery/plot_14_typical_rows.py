@@ -18,7 +18,7 @@ old, new = cars[~late].reset_index(drop=True), cars[late].reset_index(drop=True)
 
 result = dd.total_variation(old[numbers], new[numbers], random_state=0)
 print(result)
-dd.plots.plot_total_variation(result)
+dd.plots.plot_total_variation(result).figure
 
 # %%
 # The cars themselves.

@@ -32,3 +32,4 @@ print(result)
 
 print(*result.left_out, sep="\n")
 print(*result.missing, sep="\n")
+result.plot().figure
