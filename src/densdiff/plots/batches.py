@@ -35,7 +35,7 @@ def plot_batches(result: Any, ax: Any = None) -> Any:
     '% of the rows that would have to change'
     """
     _refuse_other(result, "plot_batches")
-    ax = new_figure(8.0, 3.2).subplots() if ax is None else ax
+    ax = new_figure(8.0, 3.8).subplots() if ax is None else ax
     for differs, color, label in ((True, MORE_Y, "differs"), (False, "0.6", "does not differ")):
         chosen = [(k, b) for k, b in enumerate(result.batches) if b.is_compared and b.differs == differs]
         if chosen:
