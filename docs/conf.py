@@ -12,6 +12,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 
+import numpydoc.xref  # noqa: E402
 import site_pages  # noqa: E402
 
 import densdiff  # noqa: E402
@@ -41,7 +42,11 @@ autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
+# Of the types in a docstring our own are links; numpydoc's own list leads to other libraries' pages.
+numpydoc.xref.DEFAULT_LINKS.clear()
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"
+numpydoc_xref_aliases = {name: f"densdiff.{name}" for name in densdiff.__all__ if name[0].isupper()}
 numpydoc_class_members_toctree = False
 # Types in docstrings are words for people ("array of shape (k, d)"), and other libraries' pages are not asked for.
 nitpick_ignore_regex = [(r"py:.*", r"(?!densdiff).*")]
