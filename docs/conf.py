@@ -31,7 +31,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "api.md", "examples", "generated/gallery/*.py", "gallery"]
+exclude_patterns = ["_build", "examples", "generated/gallery/*.py", "gallery"]
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "attrs_inline", "attrs_block"]

@@ -30,7 +30,9 @@ class DistanceResult(Receipt):
     level : float
         Nominal coverage of the intervals.
     estimates : dict of str to float or None
-        The raw estimates by name, unclipped; for LSDD E4 to E8 of docs/math, for KDE ``plug_in``.
+        Raw values at the best model by name, unclipped: ``h_theta`` (E4), ``theta_H_theta`` (E5),
+        ``regularization_corrected`` (E6), ``debiased`` (E7), ``bias_corrected`` and ``positive_part`` (E8; None without
+        centers) of docs/math; for KDE ``plug_in``.
     log_squared : float or None
         Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
     resolution : float or None
