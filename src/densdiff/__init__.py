@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from densdiff.not_fitted import NotFittedError
     from densdiff.results import VERSION as __version__
     from densdiff.series.detect import ChangesResult, detect_changes
-    from densdiff.series.monitor import ChangeMonitor, MonitorStep
+    from densdiff.series.monitor import ChangeMonitor
+    from densdiff.series.monitor_step import MonitorStep
     from densdiff.testing.sequential import anytime_pvalues
     from densdiff.testing.two_sample import TwoSampleResult, two_sample_test
 
@@ -124,7 +125,7 @@ _HOME = {
     "ChangesResult": "series.detect",
     "detect_changes": "series.detect",
     "ChangeMonitor": "series.monitor",
-    "MonitorStep": "series.monitor",
+    "MonitorStep": "series.monitor_step",
     "sql": "io.sql",
     "datasets": "",
     "metrics": "",

@@ -47,15 +47,8 @@ def check_centers(value: Any, names: tuple[str, ...], levels: tuple[Levels, ...]
     return centers
 
 
-def _match_fitted_columns(
-    data: Any,
-    names: tuple[str, ...],
-    where: str,
-    notes: list[str],
-    levels: tuple[Levels, ...] = (),
-    refuse_unseen: bool = True,
-) -> FloatArray:
-    """Rows in the columns of a fitted model; a level that the fit never saw is refused, or else has the code -1."""
+def match_columns(data: Any, names: tuple[str, ...], where: str, notes: list[str]) -> Table:
+    """The columns of a fitted model, as they came: frames are matched by name, arrays by position."""
     table = table_of(data, where)
     d = len(names)
     unnamed = names == default_names(d) and not set(names) & set(table.names or ())  # fitted on arrays
@@ -70,6 +63,19 @@ def _match_fitted_columns(
         hint = f"; for one row pass shape (1, {d})" if table.shape == (d,) else ""
         needed = f"{d} columns are" if d > 1 else "1 column is"
         raise InputError(f"{where} has shape {table.shape}, but {needed} needed{hint}")
+    return table
+
+
+def _match_fitted_columns(
+    data: Any,
+    names: tuple[str, ...],
+    where: str,
+    notes: list[str],
+    levels: tuple[Levels, ...] = (),
+    refuse_unseen: bool = True,
+) -> FloatArray:
+    """Rows in the columns of a fitted model; a level that the fit never saw is refused, or else has the code -1."""
+    table = match_columns(data, names, where, notes)
     if any(levels):
         if refuse_unseen:
             table = _encode_known(table, names, levels)

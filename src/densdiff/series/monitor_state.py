@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 
 from densdiff import messages
-from densdiff.core.scaling import FloatArray
-from densdiff.core.sliding_window import SlidingSum
+from densdiff.core.forgetting_sums import Bank, decays
 from densdiff.data import parameters
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
 from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
+from densdiff.series.stream_columns import StreamColumns
+from densdiff.series.watched_stream import KEPT, StreamPosition, Watch
 
-_KIND, _SCHEMA = "densdiff monitor", 1
+AFTER_ALARM = ("continue", "reset")
+_KIND, _SCHEMA = "densdiff monitor", 2
 _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
 _FAR = 1e100
@@ -42,38 +44,44 @@ class StreamProgress:
 class MonitorState:
     """All that a monitor knows."""
 
-    window: int
     run_length: float
+    after_alarm: str
     seed: int
-    names: tuple[str, ...]
     warnings: tuple[str, ...]
     n_reference: int
     settings: dict[str, Any]
-    threshold: float
-    mean: FloatArray  # of the reference's features, (p,)
-    sums: SlidingSum
-    model: StreamModel
+    columns: StreamColumns
+    watch: Watch
+    position: StreamPosition
     progress: StreamProgress | None = None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to exactly that path, all or nothing: a crash must not take the last state along."""
+        columns, watch, position = self.columns, self.watch, self.position
         header = {
             "kind": _KIND,
             "schema": _SCHEMA,
             "version": VERSION,
-            "window": self.window,
+            "window": watch.window,
             "run_length": self.run_length,
+            "after_alarm": self.after_alarm,
             "seed": self.seed,
-            "names": list(self.names),
+            "names": list(columns.names),
+            "levels": [None if levels is None else list(levels) for levels in columns.levels],
+            "marked": [list(codes) for codes in columns.marked],
             "warnings": list(self.warnings),
             "n_reference": self.n_reference,
-            "n_seen": self.sums.seen,
+            "n_seen": position.seen,
+            "n_fresh": position.fresh,
+            "since": position.since,
+            "new_levels": position.new_levels,
             "settings": self.settings,
         }
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
-        arrays: dict[str, Any] = {"threshold": self.threshold, "reference_mean": self.mean}
-        arrays |= {"block": self.sums.block, "rest": self.sums.tail_sums, "sum": self.sums.sum} | self.model.arrays()
+        arrays: dict[str, Any] = {"threshold": watch.threshold, "heights": watch.heights, "fills": columns.fills}
+        arrays |= {"reference_mean": watch.bank.mean, "precision": watch.bank.precision}
+        arrays |= {"sums": position.sums, "recent": position.recent} | watch.model.arrays()
         save_arrays(path, header, arrays)
 
     @classmethod
@@ -83,25 +91,26 @@ class MonitorState:
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "MonitorState":
+        if header.get("kind") == _KIND and header.get("schema") == 1:
+            what = f"it is of version 1 (densdiff {header.get('version')}), which watched a single window"
+            raise InputError(f"{what}; start the monitor anew from its reference")
         check_kind(header, _KIND, _SCHEMA)
         window = parameters.whole(header["window"], "window", 2)
-        names = checked_texts(header["names"], "names")
+        columns = _checked_columns(header, arrays)
         checked: dict[str, Any] = {
             "run_length": checked_run_length(header["run_length"], window),
+            "after_alarm": parameters.choice(header["after_alarm"], "after_alarm", AFTER_ALARM),
             "seed": parameters.whole(header["seed"], "seed", 0),
             "warnings": checked_texts(header["warnings"], "warnings"),
             "n_reference": parameters.whole(header["n_reference"], "n_reference", 1),
             "settings": settings_of(LSDD(solver="centers", **as_parameters(header["settings"]))),
             "progress": _checked_progress(header.get("progress")),
         }
-        _check_arrays(arrays, window, len(names))
-        mean = arrays["reference_mean"]
-        sums = SlidingSum(window, len(mean))
-        sums.block, sums.tail_sums, sums.sum = arrays["block"], arrays["rest"], arrays["sum"]
-        sums.seen = parameters.whole(header["n_seen"], "n_seen", 0)
+        _check_arrays(arrays, window, len(columns.owners))
         model = StreamModel.from_arrays(arrays)
-        threshold = float(arrays["threshold"])
-        return cls(window=window, names=names, threshold=threshold, mean=mean, sums=sums, model=model, **checked)
+        bank = Bank(model.groups, decays(window), arrays["reference_mean"], arrays["precision"])
+        watch = Watch(model, bank, arrays["heights"], float(arrays["threshold"]), window)
+        return cls(columns=columns, watch=watch, position=_checked_position(header, arrays, columns), **checked)
 
 
 def checked_run_length(value: Any, window: int) -> float:
@@ -150,32 +159,69 @@ def _checked_progress(value: Any) -> StreamProgress | None:
     return progress
 
 
+def _checked_columns(header: dict[str, Any], arrays: dict[str, Any]) -> StreamColumns:
+    names = checked_texts(header["names"], "names")
+    levels = [None if texts is None else checked_texts(texts, "levels") for texts in header["levels"]]
+    marked = [tuple(parameters.whole(code, "marked", 0) for code in codes) for codes in header["marked"]]
+    fills = arrays.pop("fills")
+    is_sound = len(levels) == len(marked) == len(names) and fills.shape == (len(names),) and fills.dtype == np.float64
+    is_sound = is_sound and not np.isinf(fills).any()
+    is_sound = is_sound and all(max(codes, default=-1) < len(known or ()) for codes, known in zip(marked, levels, strict=True))
+    if not is_sound:
+        raise InputError("its levels do not match its names")
+    return StreamColumns(names, tuple(levels), fills, tuple(marked))
+
+
+def _checked_position(header: dict[str, Any], arrays: dict[str, Any], columns: StreamColumns) -> StreamPosition:
+    """How far the stream had come."""
+    seen = parameters.whole(header["n_seen"], "n_seen", 0)
+    fresh = parameters.whole(header["n_fresh"], "n_fresh", 0)
+    since = header["since"]
+    new_levels = {str(name): list(checked_texts(texts, "new_levels")) for name, texts in header["new_levels"].items()}
+    if fresh > seen or not set(new_levels) <= set(columns.names):
+        raise InputError("its rows are not those of one stream")
+    if since is not None:
+        since = parameters.whole(since, "since", 0)
+    return StreamPosition(arrays["sums"], arrays["recent"], seen, fresh, since, new_levels)
+
+
 def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     """Every array of a saved monitor has its shape and kind, and values with which one can compute."""
-    (b, d), p = arrays["centers"].shape, arrays["reference_mean"].size
+    (b, d), q, paces = arrays["centers"].shape, arrays["turn"].shape[-1], len(decays(window))
+    (s,), (t,), r = arrays["squared"].shape, arrays["total"].shape, arrays["pairs"].shape[-1]
+    p = d + s + (t > 0) + r + q
+    statistics = 3 + (s > 0) + (r > 0)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
-    shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation"), (d,))
-    shapes |= {"centers": (b, d), "turn": (b, p), "reference_mean": (p,)}
-    shapes |= {"block": (window, p), "rest": (window + 1, p), "sum": (p,)}
+    shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle"), (d,))
+    shapes |= {"centers": (b, d), "turn": (b, q), "reference_mean": (p,), "precision": (p,), "sums": (paces, p)}
+    shapes |= {"squared": (s,), "total": (s if s > 1 else 0,), "pairs": (2, r), "heights": (paces, statistics)}
+    shapes |= {"recent": (KEPT * window, columns)}
     if odd := set(shapes) ^ set(arrays):
         raise InputError(f"it has missing or unexpected arrays: {', '.join(sorted(odd))}")
     for name, shape in shapes.items():
-        kind = "i" if name in ("keep", "exponent") else "f"
-        if arrays[name].shape != shape or arrays[name].dtype.kind != kind or not np.isfinite(arrays[name]).all():
-            what = "whole numbers" if kind == "i" else "finite numbers"
-            raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
-        if kind == "f" and arrays[name].itemsize != 8:
-            raise InputError(f"its array {name} must hold 64-bit numbers")  # to compare others may overflow
+        _check_array(name, arrays[name], shape)
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
         raise InputError("its columns do not match its names")
-    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation"):
+    for name in ("squared", "pairs"):
+        if arrays[name].size and (arrays[name].min() < 0 or arrays[name].max() >= d):
+            raise InputError(f"its {name} are not columns")
+    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation", "heights", "total"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
-    for name in ("threshold", "sigma", "turn", "reference_mean", "block", "rest", "sum"):
+    if (arrays["precision"] < 0).any() or not arrays["precision"].any() or (arrays["low"] > arrays["high"]).any():
+        raise InputError("its precision must not be negative, and its low ends must be below the high ones")
+    for name in ("threshold", "sigma", "turn", "reference_mean", "sums", "precision", "heights", "low", "high", "middle"):
         if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
-            raise InputError(
-                f"its {name} is far outside the possible range"
-            )  # all in units of noise; a square would overflow
+            raise InputError(f"its {name} is far outside the possible range")  # a square would overflow
     if exponent.max() > _EXPONENT or exponent.min() < -_EXPONENT:  # -2^63 has no absolute value
         raise InputError("its exponents are outside the range of float64")
+
+
+def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
+    kind = "i" if name in ("keep", "exponent", "squared", "pairs") else "f"
+    if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
+        what = "whole numbers" if kind == "i" else "finite numbers"
+        raise InputError(f"its array {name} must hold {what} and have the shape {shape}")
+    if kind == "f" and array.itemsize != 8:
+        raise InputError(f"its array {name} must hold 64-bit numbers")  # to compare others may overflow

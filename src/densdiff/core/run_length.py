@@ -1,0 +1,163 @@
+"""The threshold that a bank of forgetting sums exceeds once in a run length, from simulated streams.
+
+Streams are rows of the reference drawn anew, in blocks where neighbours are alike and in step with a season. Each
+stream has a reference of its own, whose mean is off as that of a reference of this length is.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from densdiff.core.forgetting_sums import Bank
+from densdiff.core.scaling import FloatArray
+
+IntArray = npt.NDArray[np.intp]
+Float32Array = npt.NDArray[np.float32]
+
+WORK = 400_000_000  # entries of sums that are simulated in all
+MOST_STEPS = 20_000  # of a simulated stream; longer run lengths are extrapolated
+FEWEST_STREAMS, MOST_STREAMS = 100, 600
+REACH = 1.5  # lengths of simulated streams, in desired run lengths
+_PILOTS = 100  # streams that tell the heights of single statistics
+_HEIGHT = 0.75  # quantile of their maxima
+_GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
+_TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
+
+
+@dataclass(frozen=True)
+class RowDraws:
+    """Numbers of rows of a reference as a stream might bring them."""
+
+    rows: int
+    block: int = 1  # rows that stay together
+    period: float = 0.0  # of a season, 0 for none
+
+    def draw(self, streams: int, steps: int, random: np.random.Generator) -> IntArray:
+        """(streams, steps)"""
+        if self.block == 1 and not self.period:
+            return random.integers(0, self.rows, (streams, steps))
+        blocks = -(-steps // self.block)
+        if self.period:
+            phase = random.uniform(0.0, self.period, (streams, 1)) + np.arange(blocks) * float(self.block)
+            phase %= self.period
+            seasons = np.maximum((self.rows - self.block - phase) // self.period + 1, 1)
+            starts = phase + self.period * random.integers(0, seasons.astype(np.intp))
+        else:
+            starts = random.integers(0, self.rows - self.block + 1, (streams, blocks))
+        found = starts.astype(np.intp)[:, :, None] + np.arange(self.block)
+        return np.asarray(found.reshape(streams, -1)[:, :steps] % self.rows)
+
+    def mean_errors(self, centered: Float32Array, streams: int, random: np.random.Generator) -> Float32Array:
+        """Errors of the means of as many references, (streams, p): normal, with the spread that sums of blocks have."""
+        size = max(self.block, -(-self.rows // _GROUPS), round(self.period))
+        if self.period:
+            size = round(self.period * max(1, round(size / self.period)))
+        starts = np.arange(0, self.rows, max(size, 1))
+        sums = np.add.reduceat(centered, starts, axis=0) / np.float32(self.rows)
+        return random.standard_normal((streams, len(starts)), dtype=np.float32) @ sums
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Streams of features to be drawn for a bank."""
+
+    bank: Bank
+    features: Float32Array  # of the reference, in its order, (n, p)
+    draws: RowDraws
+    window: int
+
+    def _streams(self, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None):
+        """Statistics (streams, K, G) after each row from the one that fills the window on."""
+        bank, groups = self.bank, self.bank.groups
+        centered = self.features - bank.mean.astype(np.float32)
+        errors = self.draws.mean_errors(centered, streams, random)
+        rows = self.draws.draw(streams, steps, random)
+        decay, units = bank.decay.astype(np.float32)[:, None], bank.units.astype(np.float32)
+        sums = np.zeros((streams, len(decay), groups.width), np.float32)
+        for step, drawn in enumerate(rows.T):
+            gaps = centered[drawn]
+            gaps -= errors
+            if drift is not None:
+                gaps += (drift[0] + step * drift[1]).astype(np.float32)
+            sums *= decay
+            sums += gaps[:, None]
+            if step >= self.window - 1:
+                squares = sums * sums
+                squares *= units
+                yield groups.statistics(squares)
+
+    def heights(self, steps: int, random: np.random.Generator) -> FloatArray:
+        """What each statistic alone rarely exceeds, (K, G)."""
+        highest: npt.NDArray[np.floating] | None = None
+        for statistics in self._streams(_PILOTS, steps, random):
+            highest = statistics if highest is None else np.maximum(highest, statistics, out=highest)
+        assert highest is not None
+        found = np.quantile(highest.astype(float), _HEIGHT, axis=0)
+        return np.maximum(found, 1e-6 * max(found.max(), 1e-30)) * self.bank.groups.penalties
+
+    def scores(
+        self, heights: FloatArray, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None
+    ) -> Float32Array:
+        """The largest statistic in units of its height after each row, (streams, steps - window + 1)."""
+        found = np.empty((steps - self.window + 1, streams), np.float32)
+        inverse = (1.0 / heights).astype(np.float32)
+        for after, statistics in zip(found, self._streams(streams, steps, random, drift), strict=True):
+            after[:] = (statistics * inverse).reshape(streams, -1).max(axis=1)
+        return found.T
+
+
+def mean_run(scores: Float32Array, threshold: float, window: int) -> float:
+    """Rows until the score exceeds the threshold, streams cut off counted as if they went on like the others."""
+    above = scores > threshold
+    alarms = above.any(axis=1)
+    first = np.where(alarms, above.argmax(axis=1), scores.shape[1] - 1) + window
+    return float(first.sum()) / alarms.sum() if alarms.any() else np.inf
+
+
+def _threshold(highest: Float32Array, run: float, window: int) -> float:
+    """The height that is exceeded after ``run`` rows on average, from running maxima (streams, steps)."""
+    low, high = float(highest[:, 0].min()), float(highest[:, -1].max())
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if _run_of_maxima(highest, middle, window) < run else (low, middle)
+    return high
+
+
+def _run_of_maxima(highest: Float32Array, threshold: float, window: int) -> float:
+    calm = (highest <= np.float32(threshold)).sum(axis=1)  # steps before the first alarm
+    alarms = int((calm < highest.shape[1]).sum())
+    return float((np.minimum(calm, highest.shape[1] - 1) + window).sum()) / alarms if alarms else np.inf
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Heights of single statistics, and the threshold of the largest in units of them."""
+
+    heights: FloatArray  # (K, G)
+    threshold: float
+    is_extrapolated: bool
+
+
+def run_length_threshold(simulation: Simulation, run_length: float, random: np.random.Generator) -> Thresholds:
+    """The threshold that is exceeded after ``run_length`` rows on average, counted from the first row.
+
+    For a long run length the height of shorter ones is continued: it grows with the logarithm of the run length.
+    """
+    window, size = simulation.window, simulation.bank.units.size
+    most = min(MOST_STEPS, max(WORK // (size * FEWEST_STREAMS), 4 * window))
+    steps = round(min(REACH * (run_length - window + 1), most)) + window
+    near = min(run_length, window + (steps - window) / REACH)
+    streams = int(np.clip(WORK // (size * steps), FEWEST_STREAMS, MOST_STREAMS))
+    heights = simulation.heights(steps, random)
+    scores = simulation.scores(heights, streams, steps, random)
+    highest = np.maximum.accumulate(scores, axis=1, out=scores)
+    height = _threshold(highest, near, window)
+    is_far = run_length > near * 1.01
+    if is_far:
+        runs = window + (near - window) / np.array([8.0, 4.0, 2.0, 1.0])
+        levels = [_threshold(highest, run, window) for run in runs]
+        slope, base = np.polyfit(np.log(runs), levels, 1)
+        height = max(height, float(base + slope * np.log(near)))
+        height += max(0.0, float(slope)) * float(np.log(run_length / near))
+    return Thresholds(heights, height * (1.0 + _TIES), is_far)

@@ -1,0 +1,96 @@
+"""What a monitor learns from its reference: features and their means, order of the rows, thresholds, and notes.
+
+The simulation lives in `core.run_length`, tests of the order in `core.serial_dependence`.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from densdiff.core.forgetting_sums import Bank, decays
+from densdiff.core.run_length import RowDraws, Simulation, mean_run, run_length_threshold
+from densdiff.core.scaling import FloatArray
+from densdiff.core.serial_dependence import SerialDependence, serial_dependence
+from densdiff.messages import shown, warn
+from densdiff.series.stream import StreamModel
+from densdiff.series.watched_stream import Watch
+
+ENOUGH = 40  # windows in a reference, of rows that count as independent
+_SPREAD = 0.8  # relative spread of the run length of a reference of one window
+_ENTRIES = 40_000_000  # of features that are kept for the simulation
+_BLOCK = 4096
+_SERIES = 40  # features whose order is looked at
+_DRIFTING = 60  # simulated streams
+
+
+def calibrate(
+    rows: FloatArray,
+    names: Sequence[str],
+    model: StreamModel,
+    window: int,
+    run_length: float,
+    seed: int,
+    name: str,
+    notes: list[str],
+) -> Watch:
+    """What is fixed while a stream is watched, from rows of numbers (n, q), ``names`` of their columns."""
+    features, mean, variance = _features(model, rows)
+    floor = 1e-12 * max(float(variance.max()), np.finfo(float).tiny)
+    precision = np.where(variance > floor, 1.0 / np.maximum(variance, floor), 0.0)
+    precision[model.groups.single :] = 1.0  # kernels are in units of their noise already
+    bank = Bank(model.groups, decays(window), mean, precision)
+    series = [j for j in range(model.groups.levels + model.groups.spreads) if precision[j] > 0][:_SERIES]
+    order = serial_dependence(features[:, series].astype(float)) if len(rows) >= 100 else SerialDependence()
+    simulation = Simulation(bank, features, RowDraws(len(features), order.block, order.period), window)
+    random = np.random.default_rng([seed, 12])
+    thresholds = run_length_threshold(simulation, run_length, random)
+    if thresholds.is_extrapolated:
+        notes.append(f"the threshold for a run length of {run_length:g} is extrapolated from those for shorter ones")
+    _tell_few(len(rows), order, window, run_length, name, notes)
+    if order.drifting is not None:
+        drift = _drift(simulation, order, series[order.drifting], len(rows))
+        scores = simulation.scores(thresholds.heights, _DRIFTING, round(2 * run_length) + window, random, drift) if run_length < 1e5 else None
+        expected = run_length if scores is None else min(mean_run(scores, thresholds.threshold, window), run_length)
+        what = f"column {shown(names[series[order.drifting] % model.groups.levels])} of {name} drifts by"
+        what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
+        warn(f"{what}: if that goes on, expect an alarm after about {expected:.0f} rows instead of {run_length:g}", notes)
+    return Watch(model, bank, thresholds.heights, thresholds.threshold, window)
+
+
+def _features(model: StreamModel, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Features of the last rows that fit into memory, and means and variances over all of them."""
+    width = model.groups.width
+    kept = np.empty((min(len(rows), max(_ENTRIES // width, 1)), width), np.float32)
+    total, squares = np.zeros(width), np.zeros(width)
+    center = model.features(rows[:1])[0]
+    for first in range(0, len(rows), _BLOCK):
+        part = model.features(rows[first : first + _BLOCK])
+        gaps = part - center
+        total += gaps.sum(axis=0)
+        squares += np.square(gaps).sum(axis=0)
+        place = first - (len(rows) - len(kept))
+        if place + len(part) > 0:
+            kept[max(place, 0) : place + len(part)] = part[max(-place, 0) :]
+    mean = total / len(rows)
+    return kept, mean + center, np.maximum(squares / len(rows) - mean**2, 0.0)
+
+
+def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, name: str, notes: list[str]) -> None:
+    """A warning if the reference is too short for the run length to be as asked, with the spread to expect."""
+    windows = n / order.time / window
+    if windows >= ENOUGH:
+        return
+    counted = f"{name} has {n} rows"
+    if order.time > 1.5:
+        counted += f", which count as {n / order.time:.0f} because neighbouring rows are alike"
+    factor = float(np.exp(2.0 * _SPREAD / np.sqrt(windows)))
+    spread = f"the run length may be anywhere from {run_length / factor:.0f} to {run_length * factor:.0f}"
+    warn(f"{counted}, fewer than {ENOUGH} windows of {window}: {spread}", notes)
+
+
+def _drift(simulation: Simulation, order: SerialDependence, feature: int, n: int) -> FloatArray:
+    """Where the features are at the first row after the reference, and their step from row to row, (2, p)."""
+    drift = np.zeros((2, simulation.bank.groups.width))
+    slope = order.drift * float(simulation.features[:, feature].std())
+    drift[:, feature] = 0.5 * n * slope, slope
+    return drift
