@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff import ChangeMonitor, DensDiffWarning, InputError
-from densdiff.core import sliding_window
+from densdiff.core import run_length
 from tests.monitors import (
     FRAMED,
     PLAIN,

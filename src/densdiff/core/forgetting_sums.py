@@ -6,6 +6,7 @@ the sum of squares sees many move a little. The threshold of all these numbers i
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from densdiff.core.scaling import FloatArray
 SHORTEST = 2.0  # rows over which the quickest sum forgets: 1 / (1 - decay)
 LONGEST = 1.8  # windows over which the slowest sum forgets
 _RATIO = 2.6  # between neighbours
+SUMMED = ("kernels", "all levels")  # statistics that are sums of squares; others are the largest square
 _PENALTY = {"levels": 1.0, "all levels": 1.08, "spreads": 1.06, "pairs": 1.06, "kernels": 1.16}  # of squares
 
 
@@ -34,38 +36,36 @@ class FeatureGroups:
     pairs: int
     kernels: int
 
-    @property
+    @cached_property
     def width(self) -> int:
         return self.levels + self.spreads + self.pairs + self.kernels
 
-    @property
+    @cached_property
     def single(self) -> int:
         """How many features belong to one column or pair: all but the kernels."""
         return self.levels + self.spreads + self.pairs
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """The features of each statistic, in the order of `statistics`."""
+        """The features of each statistic, in the order of `statistics`: largest squares, then sums of squares."""
         ends = np.cumsum([0, self.levels, self.spreads, self.pairs, self.kernels]).tolist()
         names = ("levels", "spreads", "pairs", "kernels")
-        found = {name: slice(*ends[j : j + 2]) for j, name in enumerate(names)}
-        largest = {name: found[name] for name in names[:3] if ends[names.index(name) + 1] > found[name].start}
-        return largest | {"all levels": found["levels"], "kernels": found["kernels"]}
+        parts = {name: slice(ends[j], ends[j + 1]) for j, name in enumerate(names) if ends[j + 1] > ends[j]}
+        sums = {"kernels": parts.pop("kernels")} | ({"all levels": parts["levels"]} if self.levels > 1 else {})
+        return parts | sums
 
     @cached_property
     def penalties(self) -> FloatArray:
         """By which heights are raised: the more a statistic is a matter of many features, the rarer its alarms."""
         return np.array([_PENALTY[name] for name in self.slices])
 
-    @cached_property
-    def _starts(self) -> npt.NDArray[np.intp]:
-        return np.array([part.start for part in list(self.slices.values())[:-2]])
-
     def statistics(self, squares: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-        """From squares (..., K, p): the largest of each group of single features, and two sums, (..., K, G)."""
-        largest = np.maximum.reduceat(squares[..., : self.single], self._starts, axis=-1)
-        sums = np.add.reduceat(squares, (0, self.levels, self.single), axis=-1)[..., ::2]
-        return np.concatenate([largest, sums], axis=-1)
+        """From squares (..., K, p): the largest of each group of single features, and sums of squares, (..., K, G)."""
+        found = [
+            squares[..., part].sum(axis=-1) if name in SUMMED else squares[..., part].max(axis=-1)
+            for name, part in self.slices.items()
+        ]
+        return np.stack(found, axis=-1)
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,10 @@ class Bank:
         One after the other, so that the bits do not depend on how rows are cut.
         """
         gaps = features - self.mean
+        if len(gaps) == 1:  # without the detour over arrays
+            after = before * self._column
+            after += gaps
+            return after[None]
         found = np.empty((len(gaps), *before.shape))
         for after, gap in zip(found, gaps, strict=True):
             np.multiply(before, self._column, out=after)
@@ -101,10 +105,37 @@ class Bank:
 
     def squares(self, sums: FloatArray) -> FloatArray:
         """Sums squared in units of their noise."""
-        found = sums * sums
-        found *= self.units
-        return found
+        return sums * sums * self.units
 
-    def statistics(self, sums: FloatArray) -> FloatArray:
-        """Of sums (k, K, p): (k, K, G)."""
-        return np.asarray(self.groups.statistics(self.squares(sums)))
+
+@dataclass(frozen=True)
+class Score:
+    """The largest statistic of a bank in units of its height."""
+
+    single: int  # features
+    units: npt.NDArray[np.floating]  # of squares, over the height of the largest of a group or of the kernels, (K, p)
+    starts: npt.NDArray[np.intp]  # of levels, other single features and kernels, which are summed
+    summed: npt.NDArray[np.floating]  # what makes these sums multiples of their heights, (K, 3)
+
+    @classmethod
+    def of(cls, bank: Bank, heights: FloatArray, dtype: Any = np.float64) -> "Score":
+        """With heights (K, G) of the statistics of a bank."""
+        groups, units = bank.groups, bank.units.copy()
+        by_name = dict(zip(groups.slices, heights.T, strict=True))
+        for name in by_name.keys() - {"all levels"}:
+            units[:, groups.slices[name]] /= by_name[name][:, None]
+        summed = np.zeros((len(units), 3))
+        summed[:, 2] = 1.0
+        if "all levels" in by_name:
+            summed[:, 0] = by_name["levels"] / by_name["all levels"]
+        starts = np.array([0, groups.levels, groups.single])
+        return cls(groups.single, units.astype(dtype), starts, summed.astype(dtype))
+
+    def __call__(self, sums: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+        """Of sums (k, K, p): (k,)."""
+        squares = sums * sums
+        squares *= self.units
+        summed = np.add.reduceat(squares, self.starts, axis=-1)
+        summed *= self.summed
+        largest = np.maximum.reduce(squares[..., : self.single], axis=(1, 2))
+        return np.maximum(largest, np.maximum.reduce(summed, axis=(1, 2)), out=largest)

@@ -4,12 +4,13 @@ Streams are rows of the reference drawn anew, in blocks where neighbours are ali
 stream has a reference of its own, whose mean is off as that of a reference of this length is.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.forgetting_sums import Bank
+from densdiff.core.forgetting_sums import Bank, Score
 from densdiff.core.scaling import FloatArray
 
 IntArray = npt.NDArray[np.intp]
@@ -17,11 +18,12 @@ Float32Array = npt.NDArray[np.float32]
 
 WORK = 400_000_000  # entries of sums that are simulated in all
 MOST_STEPS = 20_000  # of a simulated stream; longer run lengths are extrapolated
-FEWEST_STREAMS, MOST_STREAMS = 100, 600
-REACH = 1.5  # lengths of simulated streams, in desired run lengths
+FEWEST_STREAMS, MOST_STREAMS = 80, 400
+REACH = 2.5  # lengths of simulated streams, in desired run lengths
 _PILOTS = 100  # streams that tell the heights of single statistics
 _HEIGHT = 0.75  # quantile of their maxima
 _GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
+_FLAT = 1e-6  # of the largest height: a statistic that never moves has one too
 _TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
 
@@ -67,14 +69,15 @@ class Simulation:
     draws: RowDraws
     window: int
 
-    def _streams(self, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None):
-        """Statistics (streams, K, G) after each row from the one that fills the window on."""
-        bank, groups = self.bank, self.bank.groups
-        centered = self.features - bank.mean.astype(np.float32)
+    def _streams(
+        self, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None
+    ) -> Iterator[Float32Array]:
+        """Sums (streams, K, p) after each row from the one that fills the window on."""
+        centered = self.features - self.bank.mean.astype(np.float32)
         errors = self.draws.mean_errors(centered, streams, random)
         rows = self.draws.draw(streams, steps, random)
-        decay, units = bank.decay.astype(np.float32)[:, None], bank.units.astype(np.float32)
-        sums = np.zeros((streams, len(decay), groups.width), np.float32)
+        decay = self.bank.decay.astype(np.float32)[:, None]
+        sums = np.zeros((streams, len(decay), centered.shape[1]), np.float32)
         for step, drawn in enumerate(rows.T):
             gaps = centered[drawn]
             gaps -= errors
@@ -83,51 +86,45 @@ class Simulation:
             sums *= decay
             sums += gaps[:, None]
             if step >= self.window - 1:
-                squares = sums * sums
-                squares *= units
-                yield groups.statistics(squares)
+                yield sums
 
     def heights(self, steps: int, random: np.random.Generator) -> FloatArray:
         """What each statistic alone rarely exceeds, (K, G)."""
-        highest: npt.NDArray[np.floating] | None = None
-        for statistics in self._streams(_PILOTS, steps, random):
-            highest = statistics if highest is None else np.maximum(highest, statistics, out=highest)
-        assert highest is not None
+        groups, units = self.bank.groups, self.bank.units.astype(np.float32)
+        highest = np.zeros((_PILOTS, len(units), len(groups.slices)), np.float32)
+        for sums in self._streams(_PILOTS, steps, random):
+            np.maximum(highest, groups.statistics(sums * sums * units), out=highest)
         found = np.quantile(highest.astype(float), _HEIGHT, axis=0)
-        return np.maximum(found, 1e-6 * max(found.max(), 1e-30)) * self.bank.groups.penalties
+        return np.asarray(np.maximum(found, _FLAT * max(float(found.max()), _FLAT)) * groups.penalties)
 
     def scores(
         self, heights: FloatArray, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None
     ) -> Float32Array:
         """The largest statistic in units of its height after each row, (streams, steps - window + 1)."""
         found = np.empty((steps - self.window + 1, streams), np.float32)
-        inverse = (1.0 / heights).astype(np.float32)
-        for after, statistics in zip(found, self._streams(streams, steps, random, drift), strict=True):
-            after[:] = (statistics * inverse).reshape(streams, -1).max(axis=1)
-        return found.T
+        score = Score.of(self.bank, heights, np.float32)
+        for after, sums in zip(found, self._streams(streams, steps, random, drift), strict=True):
+            after[:] = score(sums)
+        return np.ascontiguousarray(found.T)
 
 
-def mean_run(scores: Float32Array, threshold: float, window: int) -> float:
-    """Rows until the score exceeds the threshold, streams cut off counted as if they went on like the others."""
-    above = scores > threshold
-    alarms = above.any(axis=1)
-    first = np.where(alarms, above.argmax(axis=1), scores.shape[1] - 1) + window
-    return float(first.sum()) / alarms.sum() if alarms.any() else np.inf
+def mean_run(highest: Float32Array, threshold: float, window: int) -> float:
+    """Rows until the score exceeds the threshold, from running maxima of scores (streams, steps).
 
-
-def _threshold(highest: Float32Array, run: float, window: int) -> float:
-    """The height that is exceeded after ``run`` rows on average, from running maxima (streams, steps)."""
-    low, high = float(highest[:, 0].min()), float(highest[:, -1].max())
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if _run_of_maxima(highest, middle, window) < run else (low, middle)
-    return high
-
-
-def _run_of_maxima(highest: Float32Array, threshold: float, window: int) -> float:
+    Streams cut off count as if they went on like the others.
+    """
     calm = (highest <= np.float32(threshold)).sum(axis=1)  # steps before the first alarm
     alarms = int((calm < highest.shape[1]).sum())
     return float((np.minimum(calm, highest.shape[1] - 1) + window).sum()) / alarms if alarms else np.inf
+
+
+def _threshold(highest: Float32Array, run: float, window: int) -> float:
+    """The height that is exceeded after ``run`` rows on average."""
+    low, high = float(highest[:, 0].min()), float(highest[:, -1].max())
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if mean_run(highest, middle, window) < run else (low, middle)
+    return high
 
 
 @dataclass(frozen=True)

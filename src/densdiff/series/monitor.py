@@ -169,7 +169,12 @@ class ChangeMonitor:
 
         A row that cannot be used is an InputError with its index and leaves the monitor as it was.
         """
-        return self._push(*self._check_row(x))[0]
+        rows, new_levels = self._check_row(x)
+        position, watch = self._position, self._watch
+        finding = position.push_one(watch, self._columns.numbers(rows), self.after_alarm == "reset")
+        if finding.shares is None and not new_levels:  # without detours: so are most
+            return MonitorStep(position.seen - 1, finding.score, watch.threshold, False)
+        return self._step(position.seen - 1, finding, self._remember(new_levels).get(0))
 
     def update_many(self, X: Any) -> list[MonitorStep]:
         """Take rows one after the other, like as many calls of `update`: all of them, or none if one is bad.
@@ -197,15 +202,16 @@ class ChangeMonitor:
         first = self.n_seen_
         findings = self._position.push(self._watch, self._columns.numbers(rows), self.after_alarm == "reset")
         new = self._remember(new_levels) if new_levels else {}
-        return [self._step(i, finding, new.get(i - first)) for i, finding in enumerate(findings, start=first)]
+        return [self._step(first + i, finding, new.get(i)) for i, finding in enumerate(findings)]
 
     def _step(self, index: int, finding: Finding, new: dict[str, str] | None) -> MonitorStep:
-        if finding.shares is None:
-            return MonitorStep(index, finding.score, self._watch.threshold, False, None, None, new)
+        score, since, kept_shares = finding
+        if kept_shares is None:
+            return MonitorStep(index, score, self._watch.threshold, False, None, None, new)
         owners = self._columns.owners[self._watch.model.scaling.keep]
-        shares = np.bincount(owners, finding.shares, minlength=len(self.names_)).tolist()
+        shares = np.bincount(owners, kept_shares, minlength=len(self.names_)).tolist()
         columns = dict(sorted(zip(self.names_, shares, strict=True), key=lambda item: -item[1]))
-        return MonitorStep(index, finding.score, self._watch.threshold, True, finding.since, columns, new)
+        return MonitorStep(index, score, self._watch.threshold, True, since, columns, new)
 
     def _remember(self, new_levels: NewLevels) -> NewLevels:
         """New levels that the stream did not have before either."""

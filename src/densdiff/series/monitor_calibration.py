@@ -50,7 +50,7 @@ def calibrate(
     if order.drifting is not None:
         drift = _drift(simulation, order, series[order.drifting], len(rows))
         scores = simulation.scores(thresholds.heights, _DRIFTING, round(2 * run_length) + window, random, drift) if run_length < 1e5 else None
-        expected = run_length if scores is None else min(mean_run(scores, thresholds.threshold, window), run_length)
+        expected = run_length if scores is None else min(mean_run(np.maximum.accumulate(scores, axis=1), thresholds.threshold, window), run_length)
         what = f"column {shown(names[series[order.drifting] % model.groups.levels])} of {name} drifts by"
         what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
         warn(f"{what}: if that goes on, expect an alarm after about {expected:.0f} rows instead of {run_length:g}", notes)

@@ -188,13 +188,15 @@ def _checked_position(header: dict[str, Any], arrays: dict[str, Any], columns: S
 def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     """Every array of a saved monitor has its shape and kind, and values with which one can compute."""
     (b, d), q, paces = arrays["centers"].shape, arrays["turn"].shape[-1], len(decays(window))
-    (s,), (t,), r = arrays["squared"].shape, arrays["total"].shape, arrays["pairs"].shape[-1]
-    p = d + s + (t > 0) + r + q
-    statistics = 3 + (s > 0) + (r > 0)
+    factors = arrays["factors"]
+    s = int((factors[0] == factors[1]).sum())
+    r = factors.shape[-1] - s
+    p = d + s + (s > 1) + r + q
+    statistics = 2 + (s > 0) + (r > 0) + (d > 1)
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
     shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle"), (d,))
     shapes |= {"centers": (b, d), "turn": (b, q), "reference_mean": (p,), "precision": (p,), "sums": (paces, p)}
-    shapes |= {"squared": (s,), "total": (s if s > 1 else 0,), "pairs": (2, r), "heights": (paces, statistics)}
+    shapes |= {"total": (s if s > 1 else 0,), "factors": (2, s + r), "heights": (paces, statistics)}
     shapes |= {"recent": (KEPT * window, columns)}
     if odd := set(shapes) ^ set(arrays):
         raise InputError(f"it has missing or unexpected arrays: {', '.join(sorted(odd))}")
@@ -203,9 +205,8 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     keep, exponent = arrays["keep"], arrays["exponent"]
     if not 0 < d <= columns or np.unique(keep).size < d or keep.min() < 0 or keep.max() >= columns:
         raise InputError("its columns do not match its names")
-    for name in ("squared", "pairs"):
-        if arrays[name].size and (arrays[name].min() < 0 or arrays[name].max() >= d):
-            raise InputError(f"its {name} are not columns")
+    if factors.min(initial=0) < 0 or factors.max(initial=0) >= d or (factors[0] != factors[1])[:s].any():
+        raise InputError("its factors are not columns")
     for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation", "heights", "total"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
@@ -219,7 +220,7 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
 
 
 def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
-    kind = "i" if name in ("keep", "exponent", "squared", "pairs") else "f"
+    kind = "i" if name in ("keep", "exponent", "factors") else "f"
     if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
         what = "whole numbers" if kind == "i" else "finite numbers"
         raise InputError(f"its array {name} must hold {what} and have the shape {shape}")

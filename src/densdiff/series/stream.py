@@ -6,6 +6,7 @@ monitor that sums them lives in `monitor`; tables become numbers in `stream_colu
 
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,9 +48,8 @@ class StreamModel:
     low: FloatArray  # where inner values are cut, (d',)
     high: FloatArray
     middle: FloatArray  # mean of the cut values, (d',)
-    total: FloatArray  # weights of the squares in their sum, (d',); empty if there is one column
-    squared: IntArray  # columns with squares: those of more than two values
-    pairs: IntArray  # columns that are multiplied, (2, r)
+    total: FloatArray  # weights of the squares in their sum, (s,); empty if there is one square
+    factors: IntArray  # columns that are multiplied, (2, s + r): with themselves those of more than two values, then pairs
 
     @classmethod
     def of(cls, rows: FloatArray, model: LSDD, seed: int) -> "StreamModel":
@@ -80,55 +80,60 @@ class StreamModel:
             high=high,
             middle=cut.mean(axis=0),
             total=1.0 / cut[:, squared].var(axis=0) if len(squared) > 1 else np.empty(0),
-            squared=squared,
-            pairs=_chosen_pairs(inner.shape[1], seed),
+            factors=np.hstack([np.array([squared, squared]), _chosen_pairs(inner.shape[1], seed)]),
         )
 
     @cached_property
+    def n_squares(self) -> int:
+        return int((self.factors[0] == self.factors[1]).sum())
+
+    @cached_property
     def groups(self) -> FeatureGroups:
-        spreads = len(self.squared) + (len(self.total) > 0)
-        return FeatureGroups(len(self.low), spreads, self.pairs.shape[1], self.turn.shape[1])
+        spreads = self.n_squares + (len(self.total) > 0)
+        return FeatureGroups(len(self.low), spreads, self.factors.shape[1] - self.n_squares, self.turn.shape[1])
 
     def features(self, rows: FloatArray) -> FloatArray:
-        """Features (k, p) of rows in the user's units, in the order of their groups.
+        """Features (k, p) of rows in the user's units: values, weighted sum of squares, squares, pairs, kernels.
 
         Each row is multiplied by itself: in a product of more rows the last bit may depend on their number.
         """
-        groups = self.groups
-        found = np.empty((len(rows), groups.width))
+        levels, single = self.groups.levels, self.groups.single
+        found = np.empty((len(rows), self.groups.width))
         with np.errstate(over="ignore", under="ignore"):  # a row far from all is 0 everywhere
             inner = self._inner(rows)
             psi = cdist(inner, self.centers, "sqeuclidean")
-            psi *= -0.5 / self.sigma**2
+            psi *= self._exponent
             np.exp(psi, out=psi)
-        np.matmul(psi[:, None], self.turn, out=found[:, None, groups.single :])
-        values = found[:, : groups.levels]
-        np.maximum(inner, self.low, out=values)
+        np.matmul(psi[:, None], self.turn, out=found[:, None, single:])
+        values = np.maximum(inner, self.low, out=inner)
         np.minimum(values, self.high, out=values)
         values -= self.middle
-        if len(self.squared):
-            end = groups.levels + len(self.squared)
-            squares = values if len(self.squared) == groups.levels else values[:, self.squared]
-            squares = np.multiply(squares, squares, out=found[:, groups.levels : end])
+        found[:, :levels] = values
+        if self.factors.size:
+            first, second = self._factors
+            products = np.multiply(values.take(first, 1), values.take(second, 1), out=found[:, self._products])
             if len(self.total):
-                found[:, end] = np.einsum("ij,j->i", squares, self.total)
-        if groups.pairs:
-            first = groups.levels + groups.spreads
-            np.multiply(
-                values[:, self.pairs[0]], values[:, self.pairs[1]], out=found[:, first : first + groups.pairs]
-            )
+                found[:, levels] = (products[:, None, : self.n_squares] @ self.total)[:, 0]
         return found
+
+    @cached_property
+    def _factors(self) -> tuple[IntArray, IntArray]:
+        return self.factors[0].copy(), self.factors[1].copy()
+
+    @cached_property
+    def _products(self) -> slice:
+        return slice(self.groups.levels + (len(self.total) > 0), self.groups.single)
+
+    @cached_property
+    def _exponent(self) -> float:
+        return -0.5 / self.sigma**2
 
     @cached_property
     def owners(self) -> FloatArray:
         """Which column of the kept ones each single feature tells of, in shares, (single, d')."""
-        groups, one = self.groups, np.eye(self.groups.levels)
-        parts = [one, one[self.squared]]
-        if len(self.total):
-            parts.append(np.zeros((1, groups.levels)))  # of all: their own squares say which
-        if groups.pairs:
-            parts.append(0.5 * (one[self.pairs[0]] + one[self.pairs[1]]))
-        return np.vstack(parts)
+        one = np.eye(self.groups.levels)
+        total = np.zeros((int(len(self.total) > 0), self.groups.levels))  # of all: their own squares say which
+        return np.vstack([one, total, 0.5 * (one[self.factors[0]] + one[self.factors[1]])])
 
     def _inner(self, rows: FloatArray) -> FloatArray:
         scaling = self.scaling
@@ -156,7 +161,7 @@ class StreamModel:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[np.generic]]) -> "StreamModel":
-        found: dict[str, npt.NDArray[np.generic]] = {name: arrays[name] for name in (field.name for field in fields(cls)[1:])}
+        found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)[1:]}
         scaling = Scaling(
             keep=arrays["keep"].astype(np.intp),
             shift=arrays["shift"],
@@ -178,7 +183,8 @@ def _ends(inner: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def _chosen_pairs(columns: int, seed: int) -> IntArray:
     """All pairs of columns, or some of very many, (2, r)."""
-    pairs = np.array(np.triu_indices(columns, 1))
-    if pairs.shape[1] > _MOST_PAIRS:
-        pairs = pairs[:, np.sort(np.random.default_rng([seed, 13]).choice(pairs.shape[1], _MOST_PAIRS, replace=False))]
-    return pairs
+    if columns * (columns - 1) // 2 <= _MOST_PAIRS:
+        return np.array(np.triu_indices(columns, 1))
+    drawn = np.random.default_rng([seed, 13]).integers(0, columns, (2 * _MOST_PAIRS, 2))
+    pairs = np.unique(np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1), axis=0)
+    return pairs[np.linspace(0, len(pairs) - 1, _MOST_PAIRS).astype(np.intp)].T if len(pairs) > _MOST_PAIRS else pairs.T

@@ -5,20 +5,20 @@ The sums are those of `core.forgetting_sums`, the features those of `stream`.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from densdiff.core.forgetting_sums import Bank
+from densdiff.core.forgetting_sums import SUMMED, Bank, Score
 from densdiff.core.scaling import FloatArray
 from densdiff.series.stream import StreamModel
 
 KEPT = 4  # windows of last rows, in which the beginning of a change is looked for
-_ENTRIES = 500_000  # of sums that are looked at in one go, so that memory stays the same
+_ENTRIES = 50_000  # of sums that are looked at in one go, so that memory stays the same
 _ORDINARY = 0.3  # of its height: a feature below that takes no blame
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """What one row made of the score; nothing before the window is full."""
 
     score: float | None = None
@@ -37,16 +37,13 @@ class Watch:
     window: int
 
     @cached_property
-    def _inverse(self) -> FloatArray:
-        return 1.0 / self.heights
-
-    def scores(self, sums: FloatArray) -> FloatArray:
-        """The largest statistic in units of its height, from sums (k, K, p): (k,)."""
-        return np.asarray((self.bank.statistics(sums) * self._inverse).reshape(len(sums), -1).max(axis=1))
+    def score(self) -> Score:
+        """Of sums."""
+        return Score.of(self.bank, self.heights)
 
     def loudest(self, sums: FloatArray) -> tuple[int, str]:
-        """The sum (its pace) and the statistic that stand out most, from sums (K, p)."""
-        ratios = self.bank.statistics(sums[None])[0] * self._inverse
+        """The pace and the statistic that stand out most, from sums (K, p)."""
+        ratios = self.bank.groups.statistics(self.bank.squares(sums)) / self.heights
         pace, statistic = np.unravel_index(int(ratios.argmax()), ratios.shape)
         return int(pace), list(self.bank.groups.slices)[int(statistic)]
 
@@ -59,7 +56,7 @@ class Watch:
             [
                 np.full(part.stop - part.start, self.heights[pace, names.index(name)])
                 for name, part in groups.slices.items()
-                if name not in ("all levels", "kernels")
+                if name not in SUMMED
             ]
         )
         blame = np.maximum(squares / heights - _ORDINARY * self.threshold, 0.0) @ self.model.owners
@@ -72,7 +69,7 @@ class Watch:
         pace, name = self.loudest(sums)
         part, gaps = self.bank.groups.slices[name], self.model.features(rows) - self.bank.mean
         direction = sums[pace, part] * self.bank.precision[part]
-        if name not in ("all levels", "kernels"):
+        if name not in SUMMED:
             single = np.zeros_like(direction)
             place = int(np.argmax(self.bank.squares(sums)[pace, part]))
             single[place] = direction[place]
@@ -110,12 +107,27 @@ class StreamPosition:
                 done += self._advance(watch, part[done:], features[done:], found, restarts)
         return found
 
+    def push_one(self, watch: Watch, row: FloatArray, restarts: bool) -> Finding:
+        """Take one row of numbers, (1, q), without detours while there is no alarm."""
+        features = watch.model.features(row)
+        sums = watch.bank.sums(self.sums, features)
+        score = watch.score(sums).item() if self.fresh >= watch.window - 1 else None
+        if score is not None and score > watch.threshold:
+            found: list[Finding] = []
+            self._advance(watch, row, features, found, restarts)
+            return found[0]
+        self.sums, self.since = sums[0], None
+        self.recent[self.seen % len(self.recent)] = row[0]
+        self.seen += 1
+        self.fresh += 1
+        return Finding(score)
+
     def _advance(
         self, watch: Watch, rows: FloatArray, features: FloatArray, found: list[Finding], restarts: bool
     ) -> int:
         """Take rows up to the end, or to an alarm after which the sums begin anew; how many were taken."""
         sums, kept = watch.bank.sums(self.sums, features), 0
-        scores = watch.scores(sums).tolist()
+        scores = watch.score(sums).tolist()
         silent = watch.window - 1 - self.fresh
         for i, score in enumerate(scores):
             if i < silent:
@@ -134,16 +146,13 @@ class StreamPosition:
                     self.sums, self.fresh = np.zeros_like(self.sums), 0
                     return i + 1
         self._keep(rows[kept:])
-        self.sums = sums[-1].copy()
+        self.sums = sums[0] if len(sums) == 1 else sums[-1].copy()
         return len(rows)
 
     def _keep(self, rows: FloatArray) -> None:
         places = len(self.recent)
-        if len(rows) == 1:
-            self.recent[self.seen % places] = rows[0]
-        else:
-            last = rows[-places:]
-            self.recent[(self.seen + len(rows) - len(last) + np.arange(len(last))) % places] = last
+        last = rows[-places:]
+        self.recent[(self.seen + len(rows) - len(last) + np.arange(len(last))) % places] = last
         self.seen += len(rows)
         self.fresh += len(rows)
 
