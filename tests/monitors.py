@@ -12,11 +12,11 @@ from densdiff import ChangeMonitor
 W = 5
 SMALL = dd.LSDD(solver="centers", n_centers=12)
 REFERENCE = np.random.default_rng(0).normal(size=(240, 2)) * [1.0, 50.0]
-ROWS = np.random.default_rng(1).normal(size=(60, 2)) * [1.0, 50.0]
+ROWS = np.random.default_rng(10).normal(size=(60, 2)) * [1.0, 50.0]
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
-def made(reference=REFERENCE, *, window=W, run_length=30, model=SMALL, random_state=0):
+def made(reference=REFERENCE, *, window=W, run_length=60, model=SMALL, random_state=0):
     return ChangeMonitor(reference, window=window, run_length=run_length, model=model, random_state=random_state)
 
 

@@ -368,10 +368,16 @@ def monitor(
     reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="Rows from a time when all was well.")],
     columns: Columns = None,
     window: Annotated[
-        int | None, typer.Option(help="Number of last rows compared with the reference.  [default: 50]")
+        int | None, typer.Option(help="Memory in rows: more for smaller changes.  [default: 50]")
     ] = None,
     run_length: Annotated[
         float | None, typer.Option(help="Average number of rows until a false alarm.  [default: 1000]")
+    ] = None,
+    after_alarm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="continue|reset", help="An alarm lasts, or all begins anew after it.  [default: continue]"
+        ),
     ] = None,
     state: Annotated[Path | None, typer.Option(metavar="FILE", help="Save here; resume from it if it exists.")] = None,
     save_every: Annotated[
@@ -392,7 +398,8 @@ def monitor(
     """Is a stream changing now?
 
     Rows are read from standard input, as CSV or JSON Lines with the columns of REFERENCE. A line of JSON is printed
-    whenever the distance rises above its threshold. SIGTERM and SIGHUP save the state and end with status 0.
+    whenever the score rises above its threshold, and when a category has a level that it never had. SIGTERM and
+    SIGHUP save the state and end with status 0.
 
     \b
     Examples:
@@ -405,7 +412,16 @@ def monitor(
     refuse_unwritable(state, reference)
     options = parse_watch_options(time, save_every, heartbeat, bad_rows, state)
     layout = parse_layout(columns, sep, decimal, no_header)
-    found = run_service(reference, layout, state, options, window=window, run_length=run_length, seed=seed)
+    found = run_service(
+        reference,
+        layout,
+        state,
+        options,
+        window=window,
+        run_length=run_length,
+        after_alarm=after_alarm,
+        seed=seed,
+    )
     _exit_if_found(fail_on_difference and found)
 
 

@@ -17,6 +17,11 @@ from densdiff.cli.lines import LONGEST, LineInput
 from densdiff.errors import InputError
 
 INPUT = "standard input"
+# texts that count as missing in a file of the reference, which pyarrow reads
+NULL_TEXTS = frozenset(
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL")
+    + ("NaN", "n/a", "nan", "null")
+)
 _MOST_EXTRA = 100  # names of columns that the reference does not have are noted, or they would fill the memory
 
 
@@ -40,6 +45,8 @@ class Columns(NamedTuple):
 
     names: Sequence[str]
     time: str | None = None
+    texts: frozenset[str] = frozenset()  # columns of categories
+    gaps: frozenset[str] = frozenset()  # columns of numbers that may be missing
 
 
 def read_rows(lines: LineInput, columns: Columns, layout: Layout) -> Iterator[Row | BadRow]:
@@ -204,7 +211,7 @@ class _Records:
             yield self._taken[0][0], fields
 
     def _take_header(self, fields: list[str], line: int) -> None:
-        names, time = self._columns
+        names, time = self._columns.names, self._columns.time
         wanted = list(names) if time is None else [*names, time]
         if lacking := [name for name in wanted if name not in fields]:
             hint = "give --no-header if it holds data, --sep if another character separates the fields"
@@ -222,10 +229,16 @@ class _Records:
             return BadRow(line, InputError(f"line {line} of {INPUT} has {many}"))
         named = zip(self._places, self._columns.names, strict=True)
         try:
-            values = [_number(fields[place], name, line, self._layout.decimal) for place, name in named]
+            values = [self._value(fields[place], name, line) for place, name in named]
         except InputError as error:
             return BadRow(line, error)
         return Row(line, values, None if self._time_place is None else fields[self._time_place])
+
+
+    def _value(self, field: str, name: str, line: int) -> str | float | None:
+        if (name in self._columns.texts or name in self._columns.gaps) and field in NULL_TEXTS:
+            return None
+        return field if name in self._columns.texts else _number(field, name, line, self._layout.decimal)
 
 
 def _place_by_number(name: str, count: int) -> int:

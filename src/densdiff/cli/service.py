@@ -53,6 +53,7 @@ def run_service(
     *,
     window: int | None,
     run_length: float | None,
+    after_alarm: str | None,
     seed: int | None,
 ) -> bool:
     """Watch standard input until it ends or a signal comes; whether an alarm was printed that a user may fail on."""
@@ -60,7 +61,14 @@ def run_service(
         try:
             with name_inputs(reference=reference), show_progress("Learning the reference ..."):
                 monitor, progress = start_monitor(
-                    reference, layout, state, time=options.time, window=window, run_length=run_length, seed=seed
+                    reference,
+                    layout,
+                    state,
+                    time=options.time,
+                    window=window,
+                    run_length=run_length,
+                    after_alarm=after_alarm,
+                    seed=seed,
                 )
             signals.is_held = True  # from here to the end: no row may be left half-way
         except Stopped:
@@ -75,7 +83,7 @@ def _watch_input(watch: Watch, layout: Layout, signals: StopSignals) -> bool:
     monitor, counts = watch.monitor, watch.counts
     lines = LineInput(sys.stdin.buffer, signals, watch.tick)
     try:
-        watch.run(rows.read_rows(lines, rows.Columns(monitor.names_, watch.options.time), layout))
+        watch.run(rows.read_rows(lines, _stream_columns(monitor, watch.options.time), layout))
     finally:
         stop = None if signals.is_interrupt else signals.received
         if lines.is_cut and stop:
@@ -83,6 +91,13 @@ def _watch_input(watch: Watch, layout: Layout, signals: StopSignals) -> bool:
         why = f"stopped by {stop.name}: " if stop else ""
         remark(f"{why}{counts}; {count_text(monitor.n_seen_, 'row')} in all; seed {monitor.seed_}")
     return stop is None and counts.alarms + counts.bad_alarms > 0
+
+
+def _stream_columns(monitor: ChangeMonitor, time: str | None) -> rows.Columns:
+    """What is read of each line."""
+    kinds = list(zip(monitor.names_, monitor.levels_, strict=True))
+    texts = frozenset(name for name, levels in kinds if levels is not None)
+    return rows.Columns(monitor.names_, time, texts, frozenset(monitor.incomplete_))
 
 
 def start_monitor(
@@ -93,6 +108,7 @@ def start_monitor(
     time: str | None,
     window: int | None,
     run_length: float | None,
+    after_alarm: str | None,
     seed: int | None,
 ) -> tuple[ChangeMonitor, StreamProgress | None]:
     """A monitor of the reference, or the saved one; options that were given must be those it was started with."""
@@ -100,6 +116,7 @@ def start_monitor(
     if state is not None and state.exists():
         monitor, progress = load_with_progress(state)
         chosen = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": layout.columns}
+        chosen["--after-alarm"] = after_alarm
         _refuse_other_options(monitor, chosen, time, state)
         remark(f"note: {_resumed_text(monitor, progress, state)}")
         return monitor, progress
@@ -109,6 +126,7 @@ def start_monitor(
         _read_reference(reference, layout, time),
         window=50 if window is None else window,
         run_length=1000 if run_length is None else run_length,
+        after_alarm="continue" if after_alarm is None else after_alarm,
         random_state=seed,
     )
     return monitor, None
@@ -130,10 +148,11 @@ def _refuse_other_options(monitor: ChangeMonitor, chosen: dict[str, Any], time: 
         "--run-length": monitor.run_length,
         "--seed": monitor.seed_,
         "--columns": list(monitor.names_),
+        "--after-alarm": monitor.after_alarm,
     }
     for option, value in chosen.items():
         if value is not None and value != saved[option]:
-            was = messages.listed(monitor.names_) if option == "--columns" else f"{saved[option]:g}"
+            was = messages.listed(monitor.names_) if option == "--columns" else f"{saved[option]}".removesuffix(".0")
             raise InputError(f"{option} differs from {was}, which is saved in {messages.shown(state.name)}; {cure}")
     if time in monitor.names_:
         what = f"--time names column {messages.shown(time)}, which is data in {messages.shown(state.name)}"

@@ -21,6 +21,7 @@ from densdiff.series.monitor_state import StreamProgress
 
 _EVERY = 1000  # rows after which the state is saved if no time is given
 _RECENT = 100  # last lines of which most may be bad
+_CHANGE = ("index", "score", "threshold", "strength", "since", "columns")  # of a step, in an alarm
 _NAMED = 5  # bad rows that are named one by one; then only their number is told, ever more rarely
 
 
@@ -157,10 +158,12 @@ class Watch:
         counts.rows, counts.alarms, counts.above = counts.rows + 1, counts.alarms + rises, counts.above + step.alarm
         if self.options.skips_bad_rows:
             self._recent.add(False)
+        for name, level in (step.new_levels or {}).items():
+            self._print({"index": step.index, "column": name, "level": level, "kind": "new_level", "time": row.time})
         if rises:
-            fields = {name: getattr(step, name) for name in ("index", "score", "threshold", "strength")}
+            fields = {name: getattr(step, name) for name in _CHANGE}
             self._print(fields | {"kind": "change", "time": row.time})
-        if rises or (self.options.save_every is None and counts.rows % _EVERY == 0):
+        if rises or step.new_levels or (self.options.save_every is None and counts.rows % _EVERY == 0):
             self._try_save()
 
     def _refuse(self, row: BadRow) -> None:

@@ -13,7 +13,7 @@ from densdiff.core.scaling import FloatArray
 _LAGS = 30  # at which dependence is looked for
 _RARE = 1e-3  # chance that independent rows are called dependent, or have a season
 _CALM_LAGS = 5  # lags in a row without correlation, after which there is none
-_BLOCK = 2.0  # blocks are this times the cube root of the effective size, in units of the correlation time
+_BLOCK = 4.0  # blocks are this times the cube root of the effective size, in units of the correlation time
 _CYCLES = 4  # of a season that can be told from a drift
 _SHORTEST = 3  # rows of a season
 _DRIFT = 4.5  # standard errors of a slope

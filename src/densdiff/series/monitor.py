@@ -129,8 +129,8 @@ class ChangeMonitor:
             messages.warn(f"{what}: {messages.listed(constant)}", notes)
         model = StreamModel.of(rows, LSDD(solver="centers", **as_parameters(self._settings)), self.seed_)
         names = [columns.names[j] for j in columns.owners[model.scaling.keep]]
-        watch = calibrate(rows, names, model, self.window, self.run_length, self.seed_, name, notes)
-        self._columns, self._watch, self.n_reference_ = columns, watch, len(rows)
+        detector = calibrate(rows, names, model, self.window, self.run_length, self.seed_, name, notes)
+        self._columns, self._detector, self.n_reference_ = columns, detector, len(rows)
         self.warnings_ = tuple(notes)
         self.reset()
 
@@ -144,8 +144,13 @@ class ChangeMonitor:
         return self._columns.levels
 
     @property
+    def incomplete_(self) -> tuple[str, ...]:
+        """Columns of numbers that may be missing in the stream, because they are in the reference."""
+        return tuple(name for name, fill in zip(self.names_, self._columns.fills, strict=True) if not np.isnan(fill))
+
+    @property
     def threshold_(self) -> float:
-        return self._watch.threshold
+        return self._detector.threshold
 
     @property
     def n_seen_(self) -> int:
@@ -158,11 +163,11 @@ class ChangeMonitor:
 
     @property
     def sigma_(self) -> float:
-        return self._watch.model.sigma * self._watch.model.scaling.sigma_unit
+        return self._detector.model.sigma * self._detector.model.scaling.sigma_unit
 
     @property
     def lam_(self) -> float:
-        return self._watch.model.lam
+        return self._detector.model.lam
 
     def update(self, x: Any) -> MonitorStep:
         """Take one row: a number, a sequence of d values, a mapping or named tuple, or a frame of one row.
@@ -170,10 +175,10 @@ class ChangeMonitor:
         A row that cannot be used is an InputError with its index and leaves the monitor as it was.
         """
         rows, new_levels = self._check_row(x)
-        position, watch = self._position, self._watch
-        finding = position.push_one(watch, self._columns.numbers(rows), self.after_alarm == "reset")
+        position, detector = self._position, self._detector
+        finding = position.push_one(detector, self._columns.numbers(rows), self.after_alarm == "reset")
         if finding.shares is None and not new_levels:  # without detours: so are most
-            return MonitorStep(position.seen - 1, finding.score, watch.threshold, False)
+            return MonitorStep(position.seen - 1, finding.score, detector.threshold, False)
         return self._step(position.seen - 1, finding, self._remember(new_levels).get(0))
 
     def update_many(self, X: Any) -> list[MonitorStep]:
@@ -193,25 +198,25 @@ class ChangeMonitor:
     def reset(self, reference: Any = None) -> "ChangeMonitor":
         """Forget the stream; with a new reference, learn and calibrate anew."""
         if reference is None:
-            self._position = StreamPosition.start(self._watch, len(self._columns.owners))
+            self._position = StreamPosition.start(self._detector, len(self._columns.owners))
         else:
             self._learn(reference)
         return self
 
     def _push(self, rows: FloatArray, new_levels: NewLevels) -> list[MonitorStep]:
         first = self.n_seen_
-        findings = self._position.push(self._watch, self._columns.numbers(rows), self.after_alarm == "reset")
+        findings = self._position.push(self._detector, self._columns.numbers(rows), self.after_alarm == "reset")
         new = self._remember(new_levels) if new_levels else {}
         return [self._step(first + i, finding, new.get(i)) for i, finding in enumerate(findings)]
 
     def _step(self, index: int, finding: Finding, new: dict[str, str] | None) -> MonitorStep:
         score, since, kept_shares = finding
         if kept_shares is None:
-            return MonitorStep(index, score, self._watch.threshold, False, None, None, new)
-        owners = self._columns.owners[self._watch.model.scaling.keep]
+            return MonitorStep(index, score, self._detector.threshold, False, None, None, new)
+        owners = self._columns.owners[self._detector.model.scaling.keep]
         shares = np.bincount(owners, kept_shares, minlength=len(self.names_)).tolist()
         columns = dict(sorted(zip(self.names_, shares, strict=True), key=lambda item: -item[1]))
-        return MonitorStep(index, score, self._watch.threshold, True, since, columns, new)
+        return MonitorStep(index, score, self._detector.threshold, True, since, columns, new)
 
     def _remember(self, new_levels: NewLevels) -> NewLevels:
         """New levels that the stream did not have before either."""
@@ -293,7 +298,7 @@ class ChangeMonitor:
             n_reference=self.n_reference_,
             settings=self._settings,
             columns=self._columns,
-            watch=self._watch,
+            detector=self._detector,
             position=self._position,
             progress=progress,
         )
@@ -306,10 +311,10 @@ class ChangeMonitor:
     @classmethod
     def _restored(cls, state: MonitorState) -> "ChangeMonitor":
         monitor = cls.__new__(cls)
-        monitor.window, monitor.run_length, monitor.seed_ = state.watch.window, state.run_length, state.seed
+        monitor.window, monitor.run_length, monitor.seed_ = state.detector.window, state.run_length, state.seed
         monitor.after_alarm, monitor.warnings_, monitor.n_reference_ = state.after_alarm, state.warnings, state.n_reference
         monitor._settings, monitor._columns = state.settings, state.columns
-        monitor._watch, monitor._position = state.watch, state.position
+        monitor._detector, monitor._position = state.detector, state.position
         return monitor
 
     def __repr__(self) -> str:

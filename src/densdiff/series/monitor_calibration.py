@@ -13,7 +13,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.serial_dependence import SerialDependence, serial_dependence
 from densdiff.messages import shown, warn
 from densdiff.series.stream import StreamModel
-from densdiff.series.watched_stream import Watch
+from densdiff.series.watched_stream import Detector
 
 ENOUGH = 40  # windows in a reference, of rows that count as independent
 _SPREAD = 0.8  # relative spread of the run length of a reference of one window
@@ -32,7 +32,7 @@ def calibrate(
     seed: int,
     name: str,
     notes: list[str],
-) -> Watch:
+) -> Detector:
     """What is fixed while a stream is watched, from rows of numbers (n, q), ``names`` of their columns."""
     features, mean, variance = _features(model, rows)
     floor = 1e-12 * max(float(variance.max()), np.finfo(float).tiny)
@@ -54,7 +54,7 @@ def calibrate(
         what = f"column {shown(names[series[order.drifting] % model.groups.levels])} of {name} drifts by"
         what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
         warn(f"{what}: if that goes on, expect an alarm after about {expected:.0f} rows instead of {run_length:g}", notes)
-    return Watch(model, bank, thresholds.heights, thresholds.threshold, window)
+    return Detector(model, bank, thresholds.heights, thresholds.threshold, window)
 
 
 def _features(model: StreamModel, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

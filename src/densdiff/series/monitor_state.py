@@ -19,7 +19,7 @@ from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 from densdiff.series.stream_columns import StreamColumns
-from densdiff.series.watched_stream import KEPT, StreamPosition, Watch
+from densdiff.series.watched_stream import KEPT, StreamPosition, Detector
 
 AFTER_ALARM = ("continue", "reset")
 _KIND, _SCHEMA = "densdiff monitor", 2
@@ -51,18 +51,18 @@ class MonitorState:
     n_reference: int
     settings: dict[str, Any]
     columns: StreamColumns
-    watch: Watch
+    detector: Detector
     position: StreamPosition
     progress: StreamProgress | None = None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write to exactly that path, all or nothing: a crash must not take the last state along."""
-        columns, watch, position = self.columns, self.watch, self.position
+        columns, detector, position = self.columns, self.detector, self.position
         header = {
             "kind": _KIND,
             "schema": _SCHEMA,
             "version": VERSION,
-            "window": watch.window,
+            "window": detector.window,
             "run_length": self.run_length,
             "after_alarm": self.after_alarm,
             "seed": self.seed,
@@ -79,9 +79,9 @@ class MonitorState:
         }
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
-        arrays: dict[str, Any] = {"threshold": watch.threshold, "heights": watch.heights, "fills": columns.fills}
-        arrays |= {"reference_mean": watch.bank.mean, "precision": watch.bank.precision}
-        arrays |= {"sums": position.sums, "recent": position.recent} | watch.model.arrays()
+        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": detector.heights, "fills": columns.fills}
+        arrays |= {"reference_mean": detector.bank.mean, "precision": detector.bank.precision}
+        arrays |= {"sums": position.sums, "recent": position.recent} | detector.model.arrays()
         save_arrays(path, header, arrays)
 
     @classmethod
@@ -109,8 +109,8 @@ class MonitorState:
         _check_arrays(arrays, window, len(columns.owners))
         model = StreamModel.from_arrays(arrays)
         bank = Bank(model.groups, decays(window), arrays["reference_mean"], arrays["precision"])
-        watch = Watch(model, bank, arrays["heights"], float(arrays["threshold"]), window)
-        return cls(columns=columns, watch=watch, position=_checked_position(header, arrays, columns), **checked)
+        detector = Detector(model, bank, arrays["heights"], float(arrays["threshold"]), window)
+        return cls(columns=columns, detector=detector, position=_checked_position(header, arrays, columns), **checked)
 
 
 def checked_run_length(value: Any, window: int) -> float:

@@ -26,6 +26,7 @@ from densdiff.messages import listed, shown
 
 UNSEEN = -1.0  # code of a level that the reference does not have
 _MOST_MARKS = 20  # levels of a column with marks of their own, the most frequent
+_SHOWN = 5  # columns with missing values in a note
 _LEAST_ROWS = 5  # of a level with a mark of its own
 NewLevels = dict[int, dict[str, str]]  # by row and column
 
@@ -166,7 +167,8 @@ def _learn_mixed(table: Table, notes: list[str]) -> tuple[StreamColumns, FloatAr
     complete = replace(summary, columns=tuple(replace(column, missing=0) for column in summary.columns))
     refuse_unusable(complete, notes, levels=levels)
     if missing:
-        notes.append(f"missing values are a level of their column; how often: {listed(missing)}")
+        more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
+        notes.append(f"missing values are a level of their column; how often: {', '.join(missing[:_SHOWN])}{more}")
     columns = StreamColumns(usable.names, tuple(levels), fills, ((),) * len(levels))
     rows, _ = columns.rows(table, table.where)
     return replace(columns, marked=tuple(map(_frequent, rows.T, levels))), rows, notes

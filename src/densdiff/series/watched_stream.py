@@ -27,7 +27,7 @@ class Finding(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Watch:
+class Detector:
     """All that is fixed while a stream is watched."""
 
     model: StreamModel
@@ -91,30 +91,30 @@ class StreamPosition:
     new_levels: dict[str, list[str]] = field(default_factory=dict)  # that the stream has brought so far
 
     @classmethod
-    def start(cls, watch: Watch, width: int) -> "StreamPosition":
+    def start(cls, detector: Detector, width: int) -> "StreamPosition":
         """Before the first row of ``width`` numbers."""
-        return cls(np.zeros(watch.bank.units.shape), np.zeros((KEPT * watch.window, width)))
+        return cls(np.zeros(detector.bank.units.shape), np.zeros((KEPT * detector.window, width)))
 
-    def push(self, watch: Watch, rows: FloatArray, restarts: bool) -> list[Finding]:
+    def push(self, detector: Detector, rows: FloatArray, restarts: bool) -> list[Finding]:
         """Take rows of numbers (k, q), one after the other; the sums begin anew after an alarm if it restarts."""
         found: list[Finding] = []
-        size = max(1, _ENTRIES // watch.bank.units.size)
+        size = max(1, _ENTRIES // detector.bank.units.size)
         for first in range(0, len(rows), size):
             part = rows[first : first + size]
-            features = watch.model.features(part)
+            features = detector.model.features(part)
             done = 0
             while done < len(part):
-                done += self._advance(watch, part[done:], features[done:], found, restarts)
+                done += self._advance(detector, part[done:], features[done:], found, restarts)
         return found
 
-    def push_one(self, watch: Watch, row: FloatArray, restarts: bool) -> Finding:
+    def push_one(self, detector: Detector, row: FloatArray, restarts: bool) -> Finding:
         """Take one row of numbers, (1, q), without detours while there is no alarm."""
-        features = watch.model.features(row)
-        sums = watch.bank.sums(self.sums, features)
-        score = watch.score(sums).item() if self.fresh >= watch.window - 1 else None
-        if score is not None and score > watch.threshold:
+        features = detector.model.features(row)
+        sums = detector.bank.sums(self.sums, features)
+        score = detector.score(sums).item() if self.fresh >= detector.window - 1 else None
+        if score is not None and score > detector.threshold:
             found: list[Finding] = []
-            self._advance(watch, row, features, found, restarts)
+            self._advance(detector, row, features, found, restarts)
             return found[0]
         self.sums, self.since = sums[0], None
         self.recent[self.seen % len(self.recent)] = row[0]
@@ -123,25 +123,25 @@ class StreamPosition:
         return Finding(score)
 
     def _advance(
-        self, watch: Watch, rows: FloatArray, features: FloatArray, found: list[Finding], restarts: bool
+        self, detector: Detector, rows: FloatArray, features: FloatArray, found: list[Finding], restarts: bool
     ) -> int:
         """Take rows up to the end, or to an alarm after which the sums begin anew; how many were taken."""
-        sums, kept = watch.bank.sums(self.sums, features), 0
-        scores = watch.score(sums).tolist()
-        silent = watch.window - 1 - self.fresh
+        sums, kept = detector.bank.sums(self.sums, features), 0
+        scores = detector.score(sums).tolist()
+        silent = detector.window - 1 - self.fresh
         for i, score in enumerate(scores):
             if i < silent:
                 self.since = None
                 found.append(Finding())
-            elif not score > watch.threshold:
+            elif not score > detector.threshold:
                 self.since = None
                 found.append(Finding(score))
             else:
                 if self.since is None:
                     self._keep(rows[kept : i + 1])
                     kept = i + 1
-                    self.since = self.seen - watch.rows_since(sums[i], self._last_rows())
-                found.append(Finding(score, self.since, watch.shares(sums[i])))
+                    self.since = self.seen - detector.rows_since(sums[i], self._last_rows())
+                found.append(Finding(score, self.since, detector.shares(sums[i])))
                 if restarts:
                     self.sums, self.fresh = np.zeros_like(self.sums), 0
                     return i + 1
