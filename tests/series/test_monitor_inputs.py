@@ -331,4 +331,4 @@ def test_values_far_beyond_the_reference_have_a_score():
     with np.errstate(all="raise"):
         steps = monitor.update_many(np.array([[1e300, -1e300], [1.7e308, 0.0]] * W))
     assert first_alarm(steps) == W - 1
-    assert steps[-1].score == steps[-2].score
+    assert all(np.isfinite(step.score) for step in steps[W - 1 :])

@@ -83,7 +83,7 @@ def test_a_saved_monitor_holds_no_objects(plain, tmp_path):
     with np.load(tmp_path / "state", allow_pickle=False) as store:
         header = json.loads(store["header"].tobytes())
         assert {store[name].dtype.kind for name in store.files} <= set("fiu")
-    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 1, dd.__version__)
+    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 2, dd.__version__)
 
 
 @pytest.mark.hostile(41)
@@ -180,8 +180,8 @@ def headed(arrays, **changes):
 
 
 ARRAYS = {
-    *("threshold", "reference_mean", "block", "rest", "sum", "sigma_unit", "centers", "turn", "sigma", "lam"),
-    *("keep", "shift", "exponent", "mean", "deviation"),
+    *("threshold", "heights", "reference_mean", "precision", "sums", "recent", "sigma_unit", "centers", "turn"),
+    *("sigma", "lam", "keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle", "total", "factors"),
 }
 
 
@@ -235,9 +235,9 @@ def test_numbers_out_of_range_are_refused(name, value, store):
         store[1](**{name: np.asarray(value)})
 
 
-@pytest.mark.parametrize(("name", "kind"), [("block", int), ("sum", bool), ("keep", float), ("exponent", float)])
+@pytest.mark.parametrize(("name", "kind"), [("recent", int), ("sums", bool), ("keep", float), ("exponent", float)])
 def test_numbers_of_another_kind_are_refused(name, kind, store):
-    arrays, loaded = store  # rows written into a block of integers would be cut to integers
+    arrays, loaded = store  # rows written into integers would be cut to integers
     with pytest.raises(InputError, match=f"is not a saved monitor: its array {name} must hold "):
         loaded(**{name: np.zeros_like(arrays[name], dtype=kind)})
 
@@ -271,12 +271,22 @@ def test_the_progress_of_a_stream_is_kept_beside_the_monitor_and_not_needed(plai
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": 2, "version": "9.1"}, "it has schema 2, this version reads 1; it was written by densdiff 9.1"),
+        ({"schema": 3, "version": "9.1"}, "it has schema 3, this version reads 2; it was written by densdiff 9.1"),
+        ({"schema": 1, "version": "0.1"}, "it is of version 1 (densdiff 0.1), which watched a single window; start"),
         ({"schema": "gone"}, "it has no 'schema'"),
         ({"kind": "other"}, "its header is not that of a monitor"),
         ({"kind": "gone"}, "its header is not that of a monitor"),
         ({"window": "gone"}, "it has no 'window'"),
-        ({"window": 6}, "its array block must hold finite numbers and have the shape (6, "),
+        ({"window": 6}, "its array recent must hold finite numbers and have the shape (24, 2)"),
+        ({"after_alarm": "stop"}, "after_alarm must be one of 'continue', 'reset'; got 'stop'"),
+        ({"n_fresh": 9}, "its rows are not those of one stream"),
+        ({"since": -1}, "since must be a whole number, at least 0; got -1"),
+        ({"new_levels": {"z": []}}, "its rows are not those of one stream"),
+        ({"new_levels": {"x0": [1]}}, "its new_levels are not a list of strings"),
+        ({"levels": [None]}, "its levels do not match its names"),
+        ({"marked": [[3], []]}, "its levels do not match its names"),
+        ({"fills": [None, "1"]}, "is not a saved monitor"),
+        ({"fills": [float("inf"), None]}, "its levels do not match its names"),
         ({"window": 2.5}, "window must be a whole number, at least 2; got 2.5"),
         ({"run_length": 1}, "run_length must be a number of rows above the window of 5; got 1"),
         ({"run_length": float("nan")}, "run_length must be a number of rows above the window of 5; got nan"),
@@ -284,7 +294,7 @@ def test_the_progress_of_a_stream_is_kept_beside_the_monitor_and_not_needed(plai
         ({"n_seen": -1}, "n_seen must be a whole number, at least 0; got -1"),
         ({"n_seen": 8.5}, "n_seen must be a whole number, at least 0; got 8.5"),
         ({"n_reference": 0}, "n_reference must be a whole number, at least 1; got 0"),
-        ({"names": ["a"]}, "its columns do not match its names"),
+        ({"names": ["a"]}, "its levels do not match its names"),
         ({"names": None}, "is not a saved monitor"),
         ({"settings": None}, "is not a saved monitor"),
         ({"settings": {"junk": 1}}, "its settings must be sigma, lam, n_centers and standardize; got junk"),
@@ -313,7 +323,7 @@ def test_a_header_that_is_no_object_is_refused(text, store):
         store[1](header=np.frombuffer(text, np.uint8))
 
 
-@pytest.mark.parametrize("changes", [{"schema": 2, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
+@pytest.mark.parametrize("changes", [{"schema": 3, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
 @pytest.mark.hostile(33)
 def test_words_of_a_hostile_header_are_one_harmless_line(changes, store):
     arrays, loaded = store
@@ -343,7 +353,7 @@ def test_a_payload_would_run_in_a_pickle(tmp_path):
     assert (tmp_path / "ran").is_dir()
 
 
-@pytest.mark.parametrize("where", ["renamed pickle", "header", "block", "surplus", "bare array"])
+@pytest.mark.parametrize("where", ["renamed pickle", "header", "recent", "surplus", "bare array"])
 @pytest.mark.hostile(34)
 def test_no_code_of_a_file_runs(where, store, tmp_path):
     objects = np.array([Payload(tmp_path / "ran")], dtype=object)

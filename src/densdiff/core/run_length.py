@@ -23,6 +23,7 @@ REACH = 2.5  # lengths of simulated streams, in desired run lengths
 _PILOTS = 100  # streams that tell the heights of single statistics
 _HEIGHT = 0.75  # quantile of their maxima
 _GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
+_LEEWAY = 1 / 32  # of a season: rows of nearly the same phase stand for each other, or few seasons would repeat
 _FLAT = 1e-6  # of the largest height: a statistic that never moves has one too
 _TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
@@ -42,6 +43,7 @@ class RowDraws:
         blocks = -(-steps // self.block)
         if self.period:
             phase = random.uniform(0.0, self.period, (streams, 1)) + np.arange(blocks) * float(self.block)
+            phase += random.uniform(-_LEEWAY, _LEEWAY, phase.shape) * self.period
             phase %= self.period
             seasons = np.maximum((self.rows - self.block - phase) // self.period + 1, 1)
             starts = phase + self.period * random.integers(0, seasons.astype(np.intp))

@@ -16,7 +16,9 @@ from densdiff.series.stream import StreamModel
 from densdiff.series.watched_stream import Detector
 
 ENOUGH = 40  # windows in a reference, of rows that count as independent
-_SPREAD = 0.8  # relative spread of the run length of a reference of one window
+_SPREAD = 2.5  # of the logarithm of a run length, times the root of the rows of the reference
+_QUICK = 10  # rows: a run length of so many varies little
+_MOST_OFF = 5.0  # logarithm of a factor
 _ENTRIES = 40_000_000  # of features that are kept for the simulation
 _BLOCK = 4096
 _SERIES = 40  # features whose order is looked at
@@ -83,7 +85,8 @@ def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, n
     counted = f"{name} has {n} rows"
     if order.time > 1.5:
         counted += f", which count as {n / order.time:.0f} because neighbouring rows are alike"
-    factor = float(np.exp(2.0 * _SPREAD / np.sqrt(windows)))
+    deviation = _SPREAD * np.log(max(run_length / _QUICK, np.e)) / np.sqrt(n / order.time)
+    factor = float(np.exp(min(2.0 * deviation, _MOST_OFF)))
     spread = f"the run length may be anywhere from {run_length / factor:.0f} to {run_length * factor:.0f}"
     warn(f"{counted}, fewer than {ENOUGH} windows of {window}: {spread}", notes)
 

@@ -69,6 +69,7 @@ class MonitorState:
             "names": list(columns.names),
             "levels": [None if levels is None else list(levels) for levels in columns.levels],
             "marked": [list(codes) for codes in columns.marked],
+            "fills": [None if np.isnan(fill) else fill for fill in columns.fills.tolist()],
             "warnings": list(self.warnings),
             "n_reference": self.n_reference,
             "n_seen": position.seen,
@@ -79,7 +80,7 @@ class MonitorState:
         }
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
-        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": detector.heights, "fills": columns.fills}
+        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": detector.heights}
         arrays |= {"reference_mean": detector.bank.mean, "precision": detector.bank.precision}
         arrays |= {"sums": position.sums, "recent": position.recent} | detector.model.arrays()
         save_arrays(path, header, arrays)
@@ -96,7 +97,7 @@ class MonitorState:
             raise InputError(f"{what}; start the monitor anew from its reference")
         check_kind(header, _KIND, _SCHEMA)
         window = parameters.whole(header["window"], "window", 2)
-        columns = _checked_columns(header, arrays)
+        columns = _checked_columns(header)
         checked: dict[str, Any] = {
             "run_length": checked_run_length(header["run_length"], window),
             "after_alarm": parameters.choice(header["after_alarm"], "after_alarm", AFTER_ALARM),
@@ -159,15 +160,13 @@ def _checked_progress(value: Any) -> StreamProgress | None:
     return progress
 
 
-def _checked_columns(header: dict[str, Any], arrays: dict[str, Any]) -> StreamColumns:
+def _checked_columns(header: dict[str, Any]) -> StreamColumns:
     names = checked_texts(header["names"], "names")
     levels = [None if texts is None else checked_texts(texts, "levels") for texts in header["levels"]]
     marked = [tuple(parameters.whole(code, "marked", 0) for code in codes) for codes in header["marked"]]
-    fills = arrays.pop("fills")
-    is_sound = len(levels) == len(marked) == len(names) and fills.shape == (len(names),) and fills.dtype == np.float64
-    is_sound = is_sound and not np.isinf(fills).any()
-    is_sound = is_sound and all(max(codes, default=-1) < len(known or ()) for codes, known in zip(marked, levels, strict=True))
-    if not is_sound:
+    fills = np.array([np.nan if fill is None else 1.0 * fill for fill in header["fills"]], dtype=float)
+    is_sound = len(levels) == len(marked) == len(names) == len(fills) and not np.isinf(fills).any()
+    if not is_sound or any(max(codes, default=-1) >= len(levels[j] or ()) for j, codes in enumerate(marked)):
         raise InputError("its levels do not match its names")
     return StreamColumns(names, tuple(levels), fills, tuple(marked))
 
