@@ -16,8 +16,8 @@ ROWS = np.random.default_rng(10).normal(size=(60, 2)) * [1.0, 50.0]
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 
-def made(reference=REFERENCE, *, window=W, run_length=60, model=SMALL, random_state=0):
-    return ChangeMonitor(reference, window=window, run_length=run_length, model=model, random_state=random_state)
+def made(reference=REFERENCE, *, window=W, run_length=60, model=SMALL, random_state=0, **more):
+    return ChangeMonitor(reference, window=window, run_length=run_length, model=model, random_state=random_state, **more)
 
 
 def named(rows, library=pd.DataFrame, order=("a", "b"), **more):

@@ -1,5 +1,6 @@
 """The monitor of a stream: the same however rows are cut, parameters that are checked, alarms as promised."""
 
+import itertools
 import json
 import pickle
 import re
@@ -433,17 +434,57 @@ def test_a_rare_value_in_the_reference_is_no_cause_for_alarm_forever(count):
     assert not all(step.alarm for step in steps[19:])
 
 
-def test_the_mean_run_length_is_as_asked():
-    wanted, longest, rows, alarms = 200, 1000, 0, 0
-    for seed in range(8):
-        random = np.random.default_rng(seed)
-        monitor = made(random.normal(size=(2000, 2)), window=20, run_length=wanted, random_state=seed)
-        for _ in range(25):
-            run = first_alarm(monitor.reset().update_many(random.normal(size=(longest, 2))))
-            rows += longest if run is None else run + 1
-            alarms += run is not None
-    # 200 runs tell their mean to 7 %, 8 references with a spread of 20 % add as much: four such errors are 40 %
-    assert wanted / 1.4 < rows / alarms < wanted * 1.4
+def test_the_sums_begin_anew_after_an_alarm_if_asked(tmp_path):
+    random = np.random.default_rng(0)
+    reference, rows = random.normal(size=(400, 2)), random.normal(size=(120, 2)) + [0.0, 1.5]
+    monitor = made(reference, after_alarm="reset")
+    steps = monitor.update_many(rows)
+    alarms = [step.index for step in steps if step.alarm]
+    assert len(alarms) > 3
+    assert all(later - earlier >= W for earlier, later in itertools.pairwise(alarms))
+    fresh, start = made(reference), 0
+    for alarm in alarms[:3]:  # each stretch is that of a monitor that has seen nothing else
+        own = fresh.reset().update_many(rows[start : alarm + 1])
+        assert [step.score for step in own] == [step.score for step in steps[start : alarm + 1]]
+        assert own[-1].alarm
+        assert own[-1].since + start == steps[alarm].since
+        start = alarm + 1
+    monitor.reset().update_many(rows[: alarms[0] + 1])
+    assert monitor.alarm_
+    monitor.save(tmp_path / "state")
+    again = ChangeMonitor.load(tmp_path / "state")
+    assert (again.after_alarm, again.alarm_, repr(again)) == ("reset", True, repr(monitor))
+    assert again.update_many(rows[alarms[0] + 1 :]) == steps[alarms[0] + 1 :]
+
+
+@pytest.mark.parametrize("after_alarm", ["stop", None, True])
+def test_what_follows_an_alarm_is_one_of_two(after_alarm):
+    with pytest.raises(InputError, match="after_alarm must be one of 'continue', 'reset'; got "):
+        made(after_alarm=after_alarm)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_alarm_names_the_column_and_the_row_of_the_change(seed):
+    random = np.random.default_rng(seed)
+    monitor = made(random.normal(size=(1000, 6)), window=20, run_length=500, random_state=seed)
+    monitor.update_many(random.normal(size=(100, 6)))
+    rows = random.normal(size=(60, 6))
+    rows[:, 4] += 1.5
+    alarm = next(step for step in monitor.update_many(rows) if step.alarm)
+    assert max(alarm.columns, key=alarm.columns.get) == "x4"
+    assert alarm.columns["x4"] > 0.5
+    assert sum(alarm.columns.values()) == pytest.approx(1.0)
+    assert list(alarm.columns.values()) == sorted(alarm.columns.values(), reverse=True)
+    assert abs(alarm.since - 100) <= 8
+
+
+def test_a_correlation_is_blamed_on_both_of_its_columns():
+    random = np.random.default_rng(0)
+    monitor = made(random.normal(size=(1000, 4)), window=20, run_length=500)
+    rows = random.normal(size=(200, 4))
+    rows[:, 3] = 0.9 * rows[:, 1] + 0.19**0.5 * rows[:, 3]
+    alarm = next(step for step in monitor.update_many(rows) if step.alarm)
+    assert set(list(alarm.columns)[:2]) == {"x1", "x3"}
 
 
 def test_the_alarm_of_the_last_row_is_known_at_any_time(tmp_path):

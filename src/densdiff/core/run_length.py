@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.intp]
 Float32Array = npt.NDArray[np.float32]
 
 WORK = 400_000_000  # entries of sums that are simulated in all
-MOST_STEPS = 20_000  # of a simulated stream; longer run lengths are extrapolated
+MOST_STEPS = 10_000  # of a simulated stream; longer run lengths are extrapolated
 FEWEST_STREAMS, MOST_STREAMS = 80, 400
 REACH = 2.5  # lengths of simulated streams, in desired run lengths
 _PILOTS = 100  # streams that tell the heights of single statistics
@@ -25,6 +25,7 @@ _HEIGHT = 0.75  # quantile of their maxima
 _GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
 _LEEWAY = 1 / 32  # of a season: rows of nearly the same phase stand for each other, or few seasons would repeat
 _FLAT = 1e-6  # of the largest height: a statistic that never moves has one too
+_ORDINARY = 0.6  # quantile of scores
 _TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
 
@@ -150,8 +151,9 @@ def run_length_threshold(simulation: Simulation, run_length: float, random: np.r
     streams = int(np.clip(WORK // (size * steps), FEWEST_STREAMS, MOST_STREAMS))
     heights = simulation.heights(steps, random)
     scores = simulation.scores(heights, streams, steps, random)
+    ordinary = float(np.quantile(scores[:, -1], _ORDINARY))  # beside a rare value: it must not be an alarm forever
     highest = np.maximum.accumulate(scores, axis=1, out=scores)
-    height = _threshold(highest, near, window)
+    height = max(_threshold(highest, near, window), ordinary)
     is_far = run_length > near * 1.01
     if is_far:
         runs = window + (near - window) / np.array([8.0, 4.0, 2.0, 1.0])
