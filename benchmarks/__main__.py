@@ -28,6 +28,7 @@ NAMES = (
     "balance",
     "changes",
     "monitor",
+    "delays",
     "compare",
     "drift",
     "fused",

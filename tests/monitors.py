@@ -17,7 +17,9 @@ LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table
 
 
 def made(reference=REFERENCE, *, window=W, run_length=60, model=SMALL, random_state=0, **more):
-    return ChangeMonitor(reference, window=window, run_length=run_length, model=model, random_state=random_state, **more)
+    return ChangeMonitor(
+        reference, window=window, run_length=run_length, model=model, random_state=random_state, **more
+    )
 
 
 def named(rows, library=pd.DataFrame, order=("a", "b"), **more):

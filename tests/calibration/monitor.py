@@ -100,9 +100,7 @@ def first_above(found, threshold):
 def mean_run(monitor, cell, random, streams, threshold=None):
     """Mean run length over streams, those cut off counted as if they went on like the others."""
     length = round(_LENGTH * cell.run_length)
-    first = first_above(
-        scores(monitor, draw(cell, random, streams, length)), threshold or monitor.threshold_
-    )
+    first = first_above(scores(monitor, draw(cell, random, streams, length)), threshold or monitor.threshold_)
     return np.where(first > 0, first, length).sum() / max((first > 0).sum(), 1)
 
 

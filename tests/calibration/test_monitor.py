@@ -15,7 +15,9 @@ OFF = 0.4
 
 def realized(cell, monitor_of=monitor_of):
     """Mean run length in units of the asked."""
-    runs = [mean_run(monitor_of(cell, run), cell, np.random.default_rng([run, 1]), STREAMS) for run in range(REFERENCES)]
+    runs = [
+        mean_run(monitor_of(cell, run), cell, np.random.default_rng([run, 1]), STREAMS) for run in range(REFERENCES)
+    ]
     return np.mean(runs) / cell.run_length
 
 

@@ -47,7 +47,7 @@ BESIDE = {  # tests that a module has beside those in the file of its name
     "regions": ["core/test_rules.py"],
     "rule_search": ["core/test_regions.py"],
     "rules": ["core/test_regions.py"],
-    "sliding_window": ["series/test_stream.py"],
+    "forgetting_sums": ["core/test_run_length.py", "series/test_stream.py"],
 }
 SECONDS = 120  # of processor time for one mutant
 SURVIVED, NOTICED = 0, 1

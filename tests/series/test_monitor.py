@@ -230,7 +230,10 @@ BAD_REFERENCES = {
     ),
     "one level": (pd.DataFrame({"a": ["x"] * 60}), "all rows of reference are the same"),
     "numbers as text": (pd.DataFrame({"a": ["1", "2"] * 30}), "column 'a' of reference holds numbers stored as text"),
-    "dates": (pd.DataFrame({"a": pd.date_range("2024", periods=60)}), "column 'a' of reference holds dates or durations"),
+    "dates": (
+        pd.DataFrame({"a": pd.date_range("2024", periods=60)}),
+        "column 'a' of reference holds dates or durations",
+    ),
     "None": (None, "reference must be an array, a list of rows or a data frame; got None"),
     "a number": (3.0, "reference must be an array, a list of rows or a data frame; got 3.0"),
     "a cube": (np.ones((9, 9, 9)), "reference has shape (9, 9, 9); pass rows by columns (2-D)"),
@@ -436,7 +439,7 @@ def test_a_rare_value_in_the_reference_is_no_cause_for_alarm_forever(count):
 
 def test_the_sums_begin_anew_after_an_alarm_if_asked(tmp_path):
     random = np.random.default_rng(0)
-    reference, rows = random.normal(size=(400, 2)), random.normal(size=(120, 2)) + [0.0, 1.5]
+    reference, rows = random.normal(size=(400, 2)), random.normal([0.0, 1.5], size=(120, 2))
     monitor = made(reference, after_alarm="reset")
     steps = monitor.update_many(rows)
     alarms = [step.index for step in steps if step.alarm]

@@ -367,9 +367,7 @@ def balance(
 def monitor(
     reference: Annotated[str, typer.Argument(metavar="REFERENCE", help="Rows from a time when all was well.")],
     columns: Columns = None,
-    window: Annotated[
-        int | None, typer.Option(help="Memory in rows: more for smaller changes.  [default: 50]")
-    ] = None,
+    window: Annotated[int | None, typer.Option(help="Memory in rows: more for smaller changes.  [default: 50]")] = None,
     run_length: Annotated[
         float | None, typer.Option(help="Average number of rows until a false alarm.  [default: 1000]")
     ] = None,

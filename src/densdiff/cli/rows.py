@@ -19,8 +19,7 @@ from densdiff.errors import InputError
 INPUT = "standard input"
 # texts that count as missing in a file of the reference, which pyarrow reads
 NULL_TEXTS = frozenset(
-    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "N/A", "NA", "NULL")
-    + ("NaN", "n/a", "nan", "null")
+    "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null".split("|")
 )
 _MOST_EXTRA = 100  # names of columns that the reference does not have are noted, or they would fill the memory
 
@@ -233,7 +232,6 @@ class _Records:
         except InputError as error:
             return BadRow(line, error)
         return Row(line, values, None if self._time_place is None else fields[self._time_place])
-
 
     def _value(self, field: str, name: str, line: int) -> str | float | None:
         if (name in self._columns.texts or name in self._columns.gaps) and field in NULL_TEXTS:

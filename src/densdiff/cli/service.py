@@ -115,8 +115,8 @@ def start_monitor(
     layout = layout if time is None else layout.without(time)
     if state is not None and state.exists():
         monitor, progress = load_with_progress(state)
-        chosen = {"--window": window, "--run-length": run_length, "--seed": seed, "--columns": layout.columns}
-        chosen["--after-alarm"] = after_alarm
+        chosen: dict[str, Any] = {"--window": window, "--run-length": run_length, "--after-alarm": after_alarm}
+        chosen |= {"--seed": seed, "--columns": layout.columns}
         _refuse_other_options(monitor, chosen, time, state)
         remark(f"note: {_resumed_text(monitor, progress, state)}")
         return monitor, progress

@@ -17,7 +17,15 @@ SHORTEST = 2.0  # rows over which the quickest sum forgets: 1 / (1 - decay)
 LONGEST = 1.8  # windows over which the slowest sum forgets
 _RATIO = 2.6  # between neighbours
 SUMMED = ("kernels", "all levels")  # statistics that are sums of squares; others are the largest square
-_PENALTY = {"levels": 1.0, "all levels": 1.08, "spreads": 1.06, "pairs": 1.06, "kernels": 1.16}  # of squares
+# By which heights are raised, for the quickest and for the slowest sum: small shifts of one column are what slow sums
+# are for, and the more a statistic is a matter of many features, the fewer of the false alarms are its share.
+_PENALTY = {
+    "levels": (1.04, 0.94),
+    "all levels": (1.08, 1.0),
+    "spreads": (1.0, 1.3),
+    "pairs": (1.02, 1.2),
+    "kernels": (1.06, 1.3),
+}
 
 
 def decays(window: int) -> FloatArray:
@@ -54,10 +62,10 @@ class FeatureGroups:
         sums = {"kernels": parts.pop("kernels")} | ({"all levels": parts["levels"]} if self.levels > 1 else {})
         return parts | sums
 
-    @cached_property
-    def penalties(self) -> FloatArray:
-        """By which heights are raised: the more a statistic is a matter of many features, the rarer its alarms."""
-        return np.array([_PENALTY[name] for name in self.slices])
+    def penalties(self, paces: int) -> FloatArray:
+        """By which the heights of statistics are raised, (K, G)."""
+        first, last = np.array([_PENALTY[name] for name in self.slices]).T
+        return np.asarray(np.geomspace(first, last, paces))
 
     def statistics(self, squares: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
         """From squares (..., K, p): the largest of each group of single features, and sums of squares, (..., K, G)."""
@@ -138,4 +146,4 @@ class Score:
         summed = np.add.reduceat(squares, self.starts, axis=-1)
         summed *= self.summed
         largest = np.maximum.reduce(squares[..., : self.single], axis=(1, 2))
-        return np.maximum(largest, np.maximum.reduce(summed, axis=(1, 2)), out=largest)
+        return np.asarray(np.maximum(largest, np.maximum.reduce(summed, axis=(1, 2)), out=largest))

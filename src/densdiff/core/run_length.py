@@ -60,7 +60,7 @@ class RowDraws:
             size = round(self.period * max(1, round(size / self.period)))
         starts = np.arange(0, self.rows, max(size, 1))
         sums = np.add.reduceat(centered, starts, axis=0) / np.float32(self.rows)
-        return random.standard_normal((streams, len(starts)), dtype=np.float32) @ sums
+        return np.asarray(random.standard_normal((streams, len(starts)), dtype=np.float32) @ sums, dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -98,10 +98,15 @@ class Simulation:
         for sums in self._streams(_PILOTS, steps, random):
             np.maximum(highest, groups.statistics(sums * sums * units), out=highest)
         found = np.quantile(highest.astype(float), _HEIGHT, axis=0)
-        return np.asarray(np.maximum(found, _FLAT * max(float(found.max()), _FLAT)) * groups.penalties)
+        return np.asarray(np.maximum(found, _FLAT * max(float(found.max()), _FLAT)) * groups.penalties(len(units)))
 
     def scores(
-        self, heights: FloatArray, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None
+        self,
+        heights: FloatArray,
+        streams: int,
+        steps: int,
+        random: np.random.Generator,
+        drift: FloatArray | None = None,
     ) -> Float32Array:
         """The largest statistic in units of its height after each row, (streams, steps - window + 1)."""
         found = np.empty((steps - self.window + 1, streams), np.float32)

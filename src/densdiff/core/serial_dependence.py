@@ -59,9 +59,7 @@ def serial_dependence(series: FloatArray) -> SerialDependence:
         time = float(times.max())
         spread = float(reach.max())
         block = int(np.clip(np.ceil(_BLOCK * spread * np.cbrt(n / spread)), 2, max(2, n // 4)))
-    return SerialDependence(
-        time, block, period, worst if drifts else None, float(slopes[worst]) if drifts else 0.0
-    )
+    return SerialDependence(time, block, period, worst if drifts else None, float(slopes[worst]) if drifts else 0.0)
 
 
 def _autocorrelations(values: FloatArray, lags: int) -> FloatArray:

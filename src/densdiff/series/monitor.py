@@ -48,8 +48,8 @@ class ChangeMonitor:
     Parameters
     ----------
     reference : array or data frame of shape (n, d)
-        Rows from a time when all was well, in the order in which they came: at least two windows, and 40 or more for the
-        run length to be as asked. Columns are numbers or categories; missing values are a level of their column.
+        Rows from a time when all was well, in the order in which they came: at least two windows, and 40 or more for
+        the run length to be as asked. Columns are numbers or categories; missing values are a level of their column.
     window : int
         The memory: the slowest sum has half of its weight in about the last 1.25 windows, and there is no score before
         so many rows have come.
@@ -245,7 +245,12 @@ class ChangeMonitor:
                 if (checked := self._plain_row(x, row)) is not None:
                     return checked, {}
                 x = row.reshape(1, 1) if row.ndim == 0 else x
-            if isinstance(x, (Sequence, np.ndarray)) and not isinstance(x, str) and np.ndim(x) == 1 and len(self.names_) > 1:
+            if (
+                isinstance(x, (Sequence, np.ndarray))
+                and not isinstance(x, str)
+                and np.ndim(x) == 1
+                and len(self.names_) > 1
+            ):
                 x = [list(x)]
             return self._one_row(x)
         except (ValueError, TypeError) as error:  # InputError is a ValueError; NumPy refuses lists of lists with others
@@ -312,7 +317,11 @@ class ChangeMonitor:
     def _restored(cls, state: MonitorState) -> "ChangeMonitor":
         monitor = cls.__new__(cls)
         monitor.window, monitor.run_length, monitor.seed_ = state.detector.window, state.run_length, state.seed
-        monitor.after_alarm, monitor.warnings_, monitor.n_reference_ = state.after_alarm, state.warnings, state.n_reference
+        monitor.after_alarm, monitor.warnings_, monitor.n_reference_ = (
+            state.after_alarm,
+            state.warnings,
+            state.n_reference,
+        )
         monitor._settings, monitor._columns = state.settings, state.columns
         monitor._detector, monitor._position = state.detector, state.position
         return monitor

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from densdiff.core.forgetting_sums import Bank, decays
-from densdiff.core.run_length import RowDraws, Simulation, mean_run, run_length_threshold
+from densdiff.core.run_length import Float32Array, RowDraws, Simulation, mean_run, run_length_threshold
 from densdiff.core.scaling import FloatArray
 from densdiff.core.serial_dependence import SerialDependence, serial_dependence
 from densdiff.messages import shown, warn
@@ -22,7 +22,7 @@ _MOST_OFF = 5.0  # logarithm of a factor
 _ENTRIES = 40_000_000  # of features that are kept for the simulation
 _BLOCK = 4096
 _SERIES = 40  # features whose order is looked at
-_DRIFTING = 60  # simulated streams
+_DRIFTING, _LONGEST_DRIFT = 60, 5000  # simulated streams with a drift, and their rows
 
 
 def calibrate(
@@ -41,7 +41,8 @@ def calibrate(
     precision = np.where(variance > floor, 1.0 / np.maximum(variance, floor), 0.0)
     precision[model.groups.single :] = 1.0  # kernels are in units of their noise already
     bank = Bank(model.groups, decays(window), mean, precision)
-    series = [j for j in range(model.groups.levels + model.groups.spreads) if precision[j] > 0][:_SERIES]
+    own = np.flatnonzero(model.owners.max(axis=1) == 1.0)  # of one column: values and squares
+    series = [int(j) for j in own if precision[j] > 0][:_SERIES]
     order = serial_dependence(features[:, series].astype(float)) if len(rows) >= 100 else SerialDependence()
     simulation = Simulation(bank, features, RowDraws(len(features), order.block, order.period), window)
     random = np.random.default_rng([seed, 12])
@@ -50,16 +51,21 @@ def calibrate(
         notes.append(f"the threshold for a run length of {run_length:g} is extrapolated from those for shorter ones")
     _tell_few(len(rows), order, window, run_length, name, notes)
     if order.drifting is not None:
-        drift = _drift(simulation, order, series[order.drifting], len(rows))
-        scores = simulation.scores(thresholds.heights, _DRIFTING, round(2 * run_length) + window, random, drift) if run_length < 1e5 else None
-        expected = run_length if scores is None else min(mean_run(np.maximum.accumulate(scores, axis=1), thresholds.threshold, window), run_length)
-        what = f"column {shown(names[series[order.drifting] % model.groups.levels])} of {name} drifts by"
+        feature = series[order.drifting]
+        drift = np.zeros((2, model.groups.width))  # at the first row after the reference, and from row to row
+        drift[:, feature] = order.drift * float(features[:, feature].std()) * np.array([0.5 * len(rows), 1.0])
+        steps = window + round(2.0 * min(run_length, _LONGEST_DRIFT))
+        scores = simulation.scores(thresholds.heights, _DRIFTING, steps, random, drift)
+        expected = mean_run(np.maximum.accumulate(scores, axis=1), thresholds.threshold, window)
+        what = "" if feature < model.groups.levels else "the spread of "
+        what += f"column {shown(names[int(model.owners[feature].argmax())])} of {name} drifts by"
         what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
-        warn(f"{what}: if that goes on, expect an alarm after about {expected:.0f} rows instead of {run_length:g}", notes)
+        much = f"about {min(expected, run_length):.0f} rows instead of {run_length:g}"
+        warn(f"{what}: if that goes on, expect an alarm after {much}", notes)
     return Detector(model, bank, thresholds.heights, thresholds.threshold, window)
 
 
-def _features(model: StreamModel, rows: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _features(model: StreamModel, rows: FloatArray) -> tuple[Float32Array, FloatArray, FloatArray]:
     """Features of the last rows that fit into memory, and means and variances over all of them."""
     width = model.groups.width
     kept = np.empty((min(len(rows), max(_ENTRIES // width, 1)), width), np.float32)
@@ -74,7 +80,7 @@ def _features(model: StreamModel, rows: FloatArray) -> tuple[FloatArray, FloatAr
         if place + len(part) > 0:
             kept[max(place, 0) : place + len(part)] = part[max(-place, 0) :]
     mean = total / len(rows)
-    return kept, mean + center, np.maximum(squares / len(rows) - mean**2, 0.0)
+    return kept, np.asarray(mean + center), np.asarray(np.maximum(squares / len(rows) - mean**2, 0.0))
 
 
 def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, name: str, notes: list[str]) -> None:
@@ -85,15 +91,7 @@ def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, n
     counted = f"{name} has {n} rows"
     if order.time > 1.5:
         counted += f", which count as {n / order.time:.0f} because neighbouring rows are alike"
-    deviation = _SPREAD * np.log(max(run_length / _QUICK, np.e)) / np.sqrt(n / order.time)
+    deviation = _SPREAD * np.log(max(run_length / _QUICK, 1.5)) / np.sqrt(n / order.time)
     factor = float(np.exp(min(2.0 * deviation, _MOST_OFF)))
     spread = f"the run length may be anywhere from {run_length / factor:.0f} to {run_length * factor:.0f}"
     warn(f"{counted}, fewer than {ENOUGH} windows of {window}: {spread}", notes)
-
-
-def _drift(simulation: Simulation, order: SerialDependence, feature: int, n: int) -> FloatArray:
-    """Where the features are at the first row after the reference, and their step from row to row, (2, p)."""
-    drift = np.zeros((2, simulation.bank.groups.width))
-    slope = order.drift * float(simulation.features[:, feature].std())
-    drift[:, feature] = 0.5 * n * slope, slope
-    return drift

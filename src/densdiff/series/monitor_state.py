@@ -19,7 +19,7 @@ from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 from densdiff.series.stream_columns import StreamColumns
-from densdiff.series.watched_stream import KEPT, StreamPosition, Detector
+from densdiff.series.watched_stream import KEPT, Detector, StreamPosition
 
 AFTER_ALARM = ("continue", "reset")
 _KIND, _SCHEMA = "densdiff monitor", 2
@@ -211,7 +211,18 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
             raise InputError(f"its {name} must be positive")
     if (arrays["precision"] < 0).any() or not arrays["precision"].any() or (arrays["low"] > arrays["high"]).any():
         raise InputError("its precision must not be negative, and its low ends must be below the high ones")
-    for name in ("threshold", "sigma", "turn", "reference_mean", "sums", "precision", "heights", "low", "high", "middle"):
+    for name in (
+        "threshold",
+        "sigma",
+        "turn",
+        "reference_mean",
+        "sums",
+        "precision",
+        "heights",
+        "low",
+        "high",
+        "middle",
+    ):
         if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
             raise InputError(f"its {name} is far outside the possible range")  # a square would overflow
     if exponent.max() > _EXPONENT or exponent.min() < -_EXPONENT:  # -2^63 has no absolute value

@@ -28,6 +28,15 @@ class MonitorStep:
         Of an alarm: the share of each column in what stands out, by name, the largest first; they sum to 1.
     new_levels : dict or None
         Levels that neither the reference nor the stream had before this row, by column.
+
+    Examples
+    --------
+    >>> import densdiff as dd
+    >>> import numpy as np
+    >>> reference = np.random.default_rng(0).normal(size=(1000, 1))
+    >>> monitor = dd.ChangeMonitor(reference, window=20, run_length=500, random_state=0)
+    >>> print(monitor.update([0.5]))
+    row 0: the window is not full yet
     """
 
     index: int

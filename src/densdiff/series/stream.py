@@ -49,7 +49,9 @@ class StreamModel:
     high: FloatArray
     middle: FloatArray  # mean of the cut values, (d',)
     total: FloatArray  # weights of the squares in their sum, (s,); empty if there is one square
-    factors: IntArray  # columns that are multiplied, (2, s + r): with themselves those of more than two values, then pairs
+    factors: (
+        IntArray  # columns that are multiplied, (2, s + r): with themselves those of more than two values, then pairs
+    )
 
     @classmethod
     def of(cls, rows: FloatArray, model: LSDD, seed: int) -> "StreamModel":
@@ -160,7 +162,7 @@ class StreamModel:
         return scaling | {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)[1:]}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, npt.NDArray[np.generic]]) -> "StreamModel":
+    def from_arrays(cls, arrays: dict[str, Any]) -> "StreamModel":
         found: dict[str, Any] = {field.name: arrays[field.name] for field in fields(cls)[1:]}
         scaling = Scaling(
             keep=arrays["keep"].astype(np.intp),

@@ -50,7 +50,9 @@ class StreamColumns:
         """Which column each of the numbers tells of."""
         numbers = [j for j, levels in enumerate(self.levels) if levels is None]
         fillable = [j for j in numbers if not math.isnan(self.fills[j])]
-        return np.array([*numbers, *fillable, *(j for j, codes in enumerate(self.marked) for _ in codes)], dtype=np.intp)
+        return np.array(
+            [*numbers, *fillable, *(j for j, codes in enumerate(self.marked) for _ in codes)], dtype=np.intp
+        )
 
     def numbers(self, rows: FloatArray) -> FloatArray:
         """Numbers, marks of the missing ones and marks of levels, from rows (k, d) of values and codes."""

@@ -1,0 +1,206 @@
+"""Delays of the monitor after changes of many kinds, beside CUSUMs tuned to the change and river's detectors.
+
+All at the same realized run length. That of the monitor is measured on streams without change; a CUSUM that knows the
+law before and after the change gets the threshold with which it runs as long; beside a detector of river with its
+default settings, one for each column, the monitor is asked for the run length that this detector turned out to have.
+A delay is the number of rows from the change to the alarm, after 150 calm rows; a stream with an alarm in its calm rows
+is left out. river lives in a virtual environment of its own.
+"""
+
+import json
+import sys
+
+import numpy as np
+
+import densdiff as dd
+from benchmarks.measure import one_core, record, skip
+from benchmarks.peers import Skipped, call, peer_python
+
+RIVER = ("river==0.22.0",)
+ASKED, CALM, LONGEST, ROWS = 1000, 150, 1500, 2000
+CHANGES = {
+    "mean .25": lambda z: shifted(z, 0.25),
+    "mean .5": lambda z: shifted(z, 0.5),
+    "mean 1": lambda z: shifted(z, 1.0),
+    "mean 2": lambda z: shifted(z, 2.0),
+    "spread 1.5": lambda z: np.concatenate([1.5 * z[:, :1], z[:, 1:]], axis=1),
+    "spread 2": lambda z: np.concatenate([2.0 * z[:, :1], z[:, 1:]], axis=1),
+    "drift of 1 in 100 rows": lambda z: shifted(z, np.minimum(np.arange(len(z)) / 100, 1.0)),
+    "correlation .8": lambda z: np.column_stack([z[:, 0], 0.8 * z[:, 0] + 0.6 * z[:, 1], z[:, 2:]]),
+}
+GOALS = {"mean .25": 1.35, "mean .5": 1.35, "mean 1": 1.2, "mean 2": 1.2, "spread 1.5": 1.2, "spread 2": 1.2}
+
+THEIRS = """
+import json, sys
+import numpy as np
+from river import drift
+way = {"ADWIN": drift.ADWIN, "PageHinkley": drift.PageHinkley}[sys.argv[1]]
+for path in sys.argv[2:]:
+    found = []
+    for rows in np.load(path):
+        detectors, first = [way() for _ in range(rows.shape[1])], 0
+        for i, row in enumerate(rows.tolist()):
+            for detector, value in zip(detectors, row):
+                detector.update(value)
+            if any(detector.drift_detected for detector in detectors):
+                first = i + 1
+                break
+        found.append(first)
+    print(json.dumps(found), flush=True)
+"""
+
+
+def shifted(z, size):
+    """The first column up."""
+    moved = z.copy()
+    moved[:, 0] += size
+    return moved
+
+
+def streams(d, change, count, seed):
+    """Streams with a change after the calm rows, (count, CALM + LONGEST, d)."""
+    random = np.random.default_rng([seed, d])
+    rows = random.standard_normal((count, CALM + LONGEST, d))
+    for stream in rows:
+        stream[CALM:] = CHANGES[change](stream[CALM:])
+    return rows
+
+
+def first_alarm(monitor, rows, size=100):
+    """Rows up to the first alarm of one stream, 0 if there is none."""
+    monitor.reset()
+    for start in range(0, len(rows), size):
+        for step in monitor.update_many(rows[start : start + size]):
+            if step.alarm:
+                return step.index + 1
+    return 0
+
+
+def mean_run(first, length):
+    """Streams cut off count as if they went on like the others."""
+    first = np.asarray(first)
+    return np.where(first > 0, first, length).sum() / max((first > 0).sum(), 1)
+
+
+def delay(first):
+    """Mean delay and its standard error, of the streams that were calm."""
+    late = np.asarray(first)
+    late = np.where(late == 0, CALM + LONGEST, late)
+    late = late[late > CALM] - CALM
+    return late.mean(), late.std(ddof=1) / np.sqrt(len(late))
+
+
+def monitors(d, run_length, references):
+    """One monitor for each reference."""
+    for reference in range(references):
+        rows = np.random.default_rng([reference, d, 9]).standard_normal((ROWS, d))
+        yield dd.ChangeMonitor(rows, run_length=run_length, random_state=reference)
+
+
+def our_run(found, d, length, count):
+    """Realized run length over all monitors."""
+    random = np.random.default_rng([1, d])
+    first = [first_alarm(one, random.standard_normal((length, d))) for one in found for _ in range(count)]
+    return mean_run(first, length)
+
+
+def our_delays(found, d, change, count):
+    first = [first_alarm(one, rows) for k, one in enumerate(found) for rows in streams(d, change, count, k)]
+    return delay(first)
+
+
+def cusum_steps(change, x):
+    """Log likelihood ratios of a change, on both sides for a mean: a list of arrays like x."""
+    kind, size = change.split()
+    size = float(size)
+    if kind == "mean":
+        return [size * x - size**2 / 2, -size * x - size**2 / 2]
+    return [0.5 * x**2 * (1.0 - size**-2) - np.log(size)]
+
+
+def cusum_paths(change, x):
+    """The largest of the CUSUMs after each row, (streams, rows)."""
+    steps = np.stack(cusum_steps(change, x))  # (sides, streams, rows)
+    sums, found = np.zeros(steps.shape[:2]), np.empty(x.shape)
+    for t in range(x.shape[1]):
+        sums = np.maximum(sums + steps[:, :, t], 0.0)
+        found[:, t] = sums.max(axis=0)
+    return found
+
+
+def cusum_delay(change, run, count=2000):
+    """Of the CUSUM that is tuned to the change and runs so long."""
+    random = np.random.default_rng(7)
+    highest = np.maximum.accumulate(cusum_paths(change, random.standard_normal((count, round(3 * run)))), axis=1)
+    low, high = 0.0, float(highest.max())
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        above = highest > middle
+        first = np.where(above.any(axis=1), above.argmax(axis=1) + 1, 0)
+        low, high = (middle, high) if mean_run(first, highest.shape[1]) < run else (low, middle)
+    rows = streams(1, change, count, 8)[:, :, 0]
+    above = cusum_paths(change, rows) > high
+    return delay(np.where(above.any(axis=1), above.argmax(axis=1) + 1, 0))[0]
+
+
+def beside_cusum(found, run, count):
+    """Delays in one column."""
+    print(f"\nd = 1, realized run length {run:.0f}")
+    print(f"{'':26s}{'densdiff':>14s}{'tuned CUSUM':>14s}{'ratio':>8s}   to reach")
+    for change, goal in GOALS.items():
+        (ours, error), theirs = our_delays(found, 1, change, count), cusum_delay(change, run)
+        how = {"peer": "tuned CUSUM", "unit": "rows", "means": "of its delay", "goal": f"at most {goal}"}
+        ratio = record(f"delay after {change}", ours, theirs, **how)
+        print(f"{change:26s}{ours:8.1f} ({error:3.1f}){theirs:14.1f}{ratio:8.2f}   at most {goal}", flush=True)
+
+
+def beside_river(python, name, d, references, count, folder):
+    """Delays of one of river's detectors, and of monitors that were asked for its run length."""
+    random = np.random.default_rng([2, d])
+    length, changes = 20 * ASKED, [change for change in CHANGES if d > 1 or change != "correlation .8"]
+    np.save(folder / "calm.npy", random.standard_normal((20, length, d)))
+    paths = [folder / "calm.npy"]
+    for change in changes:
+        paths.append(folder / f"{len(paths)}.npy")
+        np.save(paths[-1], np.concatenate([streams(d, change, count, k) for k in range(references)]))
+    text = call([python, "-c", THEIRS, name, *map(str, paths)], 3600, name)
+    calm, *late = (json.loads(row) for row in text.splitlines())
+    run = mean_run(calm, length)
+    found = list(monitors(d, max(run, 60.0), references))
+    print(f"\n{name}, d = {d}, realized run length {run:.0f}; densdiff asked for the same")
+    for change, first in zip(changes, late, strict=True):
+        (ours, error), (theirs, their_error) = our_delays(found, d, change, count), delay(first)
+        how = {"peer": name, "unit": "rows", "means": "of its delay", "goal": "below 1"}
+        ratio = record(f"delay after {change}, d = {d}", ours, theirs, **how)
+        print(f"{change:26s}{ours:8.1f} ({error:3.1f}){theirs:10.1f} ({their_error:3.1f}){ratio:8.2f}", flush=True)
+
+
+def main(quick=False):
+    import tempfile
+    from pathlib import Path
+
+    references, count = (2, 30) if quick else (5, 40)
+    with one_core(), tempfile.TemporaryDirectory() as folder:
+        for d in (1, 2, 10, 30):
+            found = list(monitors(d, ASKED, references))
+            run = our_run(found, d, 3 * ASKED, count if d < 30 else count // 2)
+            record(f"realized run length, d = {d}", run, unit="rows")
+            if d == 1:
+                beside_cusum(found, run, count)
+                continue
+            print(f"\nd = {d}, realized run length {run:.0f}")
+            for change in CHANGES:
+                ours, error = our_delays(found, d, change, count)
+                record(f"delay after {change}, d = {d}", ours, unit="rows")
+                print(f"{change:26s}{ours:8.1f} ({error:3.1f})", flush=True)
+        try:
+            python = peer_python(RIVER)
+            for d in (1, 2) if quick else (1, 2, 10):
+                for name in ("ADWIN", "PageHinkley"):
+                    beside_river(python, name, d, references, count, Path(folder))
+        except Skipped as why:
+            skip("river", why)
+
+
+if __name__ == "__main__":
+    main("--quick" in sys.argv)
