@@ -19,6 +19,7 @@ ENOUGH = 40  # windows in a reference, of rows that count as independent
 _SPREAD = 2.5  # of the logarithm of a run length, times the root of the rows of the reference
 _QUICK = 10  # rows: a run length of so many varies little
 _MOST_OFF = 5.0  # logarithm of a factor
+_MOST_MORE = 0.25  # the same, of what is asked of a short reference
 _ENTRIES = 40_000_000  # of features that are kept for the simulation
 _BLOCK = 4096
 _SERIES = 40  # features whose order is looked at
@@ -46,7 +47,8 @@ def calibrate(
     order = serial_dependence(features[:, series].astype(float)) if len(rows) >= 100 else SerialDependence()
     simulation = Simulation(bank, features, RowDraws(len(features), order.block, order.period), window)
     random = np.random.default_rng([seed, 12])
-    thresholds = run_length_threshold(simulation, run_length, random)
+    deviation = _spread(len(rows) / order.time, run_length)
+    thresholds = run_length_threshold(simulation, run_length * float(np.exp(min(deviation**2, _MOST_MORE))), random)
     if thresholds.is_extrapolated:
         notes.append(f"the threshold for a run length of {run_length:g} is extrapolated from those for shorter ones")
     _tell_few(len(rows), order, window, run_length, name, notes)
@@ -83,6 +85,15 @@ def _features(model: StreamModel, rows: FloatArray) -> tuple[Float32Array, Float
     return kept, np.asarray(mean + center), np.asarray(np.maximum(squares / len(rows) - mean**2, 0.0))
 
 
+def _spread(rows: float, run_length: float) -> float:
+    """How much the logarithm of the run length differs from one reference of so many independent rows to another.
+
+    The threshold is that of a run length longer by its square: references that give more alarms than they should weigh
+    more than those that give fewer.
+    """
+    return float(_SPREAD * np.log(max(run_length / _QUICK, 1.5)) / np.sqrt(rows))
+
+
 def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, name: str, notes: list[str]) -> None:
     """A warning if the reference is too short for the run length to be as asked, with the spread to expect."""
     windows = n / order.time / window
@@ -91,7 +102,6 @@ def _tell_few(n: int, order: SerialDependence, window: int, run_length: float, n
     counted = f"{name} has {n} rows"
     if order.time > 1.5:
         counted += f", which count as {n / order.time:.0f} because neighbouring rows are alike"
-    deviation = _SPREAD * np.log(max(run_length / _QUICK, 1.5)) / np.sqrt(n / order.time)
-    factor = float(np.exp(min(2.0 * deviation, _MOST_OFF)))
+    factor = float(np.exp(min(2.0 * _spread(n / order.time, run_length), _MOST_OFF)))
     spread = f"the run length may be anywhere from {run_length / factor:.0f} to {run_length * factor:.0f}"
     warn(f"{counted}, fewer than {ENOUGH} windows of {window}: {spread}", notes)
