@@ -251,3 +251,46 @@ def test_columns_the_reference_lacks_are_left_out_and_said_once(stream_of, extra
     assert plain[1] == more[1] == as_json[1]
     assert more[2].count(said) == as_json[2].count(said) == 1
     assert said not in plain[2]
+
+
+MIXED = ("monitor", "M.csv", "--window", "10", "--run-length", "100", "--seed", "2")
+
+
+def mixed_lines(seed, n, new=""):
+    random = np.random.default_rng(seed)
+    colors = random.choice(["red", "blue", ""], n)
+    lines = [f"{x:.6f},{color}" for x, color in zip(random.normal(size=n), colors, strict=True)]
+    lines[5] = f",{new or 'red'}"
+    return ["amount,color", *lines]
+
+
+def test_monitor_takes_categories_and_missing_values_and_tells_of_new_levels(put):
+    put("M.csv", "\n".join(mixed_lines(0, 500)))
+    lines = mixed_lines(1, 60, new="pink")
+    code, out, err = run(*MIXED, given="\n".join(lines))
+    wanted = {"index": 5, "column": "color", "level": "pink", "kind": "new_level", "time": None}
+    (told,) = [json.loads(line) for line in out.splitlines() if "new_level" in line]
+    assert told == wanted | {"seen_at": told["seen_at"]}
+    assert (code, "60 rows in all" in err) == (0, True)
+    objects = [dict(zip(("amount", "color"), line.split(","), strict=True)) for line in lines[1:]]
+    entries = [{"amount": float(o["amount"]) if o["amount"] else None, "color": o["color"] or None} for o in objects]
+    again = run(*MIXED, given="\n".join(map(json.dumps, entries)))
+    assert (again[0], len(again[1].splitlines()), again[2]) == (code, len(out.splitlines()), err)
+    bad = run(*MIXED, given="\n".join([*lines[:20], "hot,red"]))
+    assert bad[0] == 2
+    assert "line 21 of standard input: column 'amount': 'hot' is not a number" in bad[2]
+
+
+def test_monitor_begins_anew_after_an_alarm_if_asked_and_keeps_to_it(stream_of):
+    rows, _ = stream_of
+    options = (*OPTIONS, "--state", "state", "--after-alarm", "reset")
+    code, out, _ = run(*options, given=as_csv(rows))
+    alarms = [json.loads(line)["index"] for line in out.splitlines()]
+    assert code == 0
+    assert len(alarms) > 1
+    code, _, err = run(*OPTIONS, "--state", "state", "--after-alarm", "continue", given=as_csv(rows))
+    assert code == 2
+    assert "--after-alarm differs from reset, which is saved in 'state'; leave it out" in err
+    code, _, err = run(*OPTIONS, "--after-alarm", "stop", given=as_csv(rows))
+    assert code == 2
+    assert "--after-alarm must be one of 'continue', 'reset'; got 'stop'" in err

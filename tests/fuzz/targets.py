@@ -3,6 +3,7 @@
 import contextlib
 import io
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +87,7 @@ def lines(path):
 def _monitor(made=[]):  # noqa: B006
     if not made:
         made.append(ChangeMonitor.load(corpus.FOLDER / "state" / "plain.npz"))
-        made[0].names_ = ("x", "y")
+        made[0]._columns = replace(made[0]._columns, names=("x", "y"))
     return made[0]
 
 

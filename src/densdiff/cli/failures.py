@@ -34,6 +34,7 @@ _OPTIONS = {  # what the library calls an argument, as the option that it is her
     "number": "--number {}",
     "random_state": "--seed {}",
     "run_length": "--run-length {}",
+    "after_alarm": "--after-alarm {}",
     "sep": "--sep {}",
     "time": "--time {}",
     "window": "--window {}",

@@ -19,7 +19,10 @@ from densdiff.errors import InputError
 INPUT = "standard input"
 # texts that count as missing in a file of the reference, which pyarrow reads
 NULL_TEXTS = frozenset(
-    "|#N/A|#N/A N/A|#NA|-1.#IND|-1.#QNAN|-NaN|-nan|1.#IND|1.#QNAN|N/A|NA|NULL|NaN|n/a|nan|null".split("|")
+    (
+        *("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "-NaN", "-nan"),
+        *("#N/A", "#N/A N/A", "#NA", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"),
+    )
 )
 _MOST_EXTRA = 100  # names of columns that the reference does not have are noted, or they would fill the memory
 
