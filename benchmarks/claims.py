@@ -186,7 +186,7 @@ CLAIMS = {
     "one row": ("bench", "monitor", *beside("", "step", LSDD)),
     "time of a row after ten million, over that at the start": ("bench", "monitor", Row("", "time a row at the end")),
     "memory that ten million rows add": ("bench", "monitor", Row("", "memory of 10,000,000 rows")),
-    "realized over requested run length": ("calibrate", "monitor", Spread("of the asked", ("| 40 windows |",))),
+    "realized over requested run length": ("calibrate", "monitor", Spread("of the asked", ("| 0 % |",))),
     "kernel sums": ("bench", "fused", *beside(SUMS, "1000000 x 10 rows", "NumPy, an exp for each sigma")),
     "2 x 100,000 rows": (
         "bench",
