@@ -128,7 +128,8 @@ Rows until a `ChangeMonitor` raises its first alarm on streams without change: t
 fresh streams of each, in brackets its standard error, and how much the mean of a single reference differs from that of
 another (a standard deviation, without what the streams add). Seeds are those of `tests/calibration/monitor.py`.
 Promised for a reference of 40 windows of rows that count as independent: within 15 % of the run length that was asked
-for, or a warning; a figure further off by more than two standard errors without a warning is marked with !. A season
+for, or a warning; a figure further off by more than two standard errors without a warning is marked with !. "Warned"
+is the share of references with a warning or note about the run length (one that was extrapolated has a note). A season
 has the amplitude of one deviation of its noise and the stream begins at any phase; a trend goes on in the stream.
 "In random order" is a wrong threshold, kept for comparison: the same reference shuffled, as if rows were independent.
 Beside it the mean delay, in rows from the change to the alarm after three windows of calm rows: the first column a
