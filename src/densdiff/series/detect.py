@@ -26,6 +26,7 @@ from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
+from densdiff.series.kinds import ChangeKind
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
@@ -63,6 +64,10 @@ class ChangesResult(Receipt):
     window, lag : int
         Samples in the smallest window and in a subsequence.
     alpha : float
+    period : float or None
+        Samples in the clearest period of the series; None if none is clear.
+    kinds : tuple of ChangeKind
+        What changed at each change, one entry a change.
     dependence : float
         The correlation from sample to sample that the threshold reckons with, at most; what is slower is called change.
     series, names, times
@@ -88,6 +93,8 @@ class ChangesResult(Receipt):
     series: npt.NDArray[np.float64]
     names: tuple[str, ...]
     times: npt.NDArray[Any] | None
+    period: float | None = None
+    kinds: tuple[ChangeKind, ...] = ()
 
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
