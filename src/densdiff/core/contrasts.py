@@ -112,7 +112,7 @@ def longest_period(rows: FloatArray) -> float:
     return longest
 
 
-def _residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """What is left of u (B, n, p) around its means between cuts, and where a piece starts, (B, n).
 
     Cuts are made at every local maximum of the contrast, whether it means anything or not: no change may hide in noise.
@@ -146,7 +146,7 @@ class Dependence:
 
 def estimate_dependence(u: FloatArray, window: int) -> Dependence:
     """Variance and correlation of the noise of each series of a batch (B, n, p)."""
-    left, starts = _residuals(u, window)
+    left, starts = residuals(u, window)
     squares = np.square(left).sum(axis=1)
     products = (left[:, 1:] * left[:, :-1] * ~starts[:, 1:, None]).sum(axis=1)
     pieces = starts.sum(axis=1)
@@ -161,7 +161,7 @@ def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:
 
     Features that look white one by one may share a slow direction, which only sums over some time show.
     """
-    sums = running_sums(_residuals(u[None], window)[0][0])
+    sums = running_sums(residuals(u[None], window)[0][0])
     slow = sums[span:] - sums[:-span]
     return np.asarray(np.linalg.eigh(slow.T @ slow)[1][:, ::-1])
 

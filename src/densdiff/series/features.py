@@ -33,11 +33,13 @@ class SeriesFeatures:
     unit: float  # a user's sigma is one in inner units times this
 
 
-def subsequences(rows: FloatArray, lag: int) -> FloatArray:
-    """The vectors [y(t), .., y(t + lag - 1)], (T - lag + 1, d lag)."""
+def subsequences(rows: FloatArray, lag: int, spacing: int = 1) -> FloatArray:
+    """The vectors [y(t), y(t + spacing), .., y(t + (lag - 1) spacing)], one for each t at which it ends, (N, d lag)."""
     if lag == 1:
         return rows
-    return np.lib.stride_tricks.sliding_window_view(rows, lag, axis=0).reshape(len(rows) - lag + 1, -1)
+    span = (lag - 1) * spacing + 1
+    windows = np.lib.stride_tricks.sliding_window_view(rows, span, axis=0)[..., ::spacing]
+    return windows.reshape(len(rows) - span + 1, -1)
 
 
 def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArray]:
