@@ -72,6 +72,17 @@ def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> Float
     return values
 
 
+def largest_contrasts(sums: FloatArray, scales: list[int]) -> FloatArray:
+    """The largest contrast over all scales at every border of a series of blocks, (n + 1,); -inf near the ends."""
+    by_scale = contrasts(sums, scales, 0, len(sums) - 1)
+    borders = np.arange(by_scale.shape[1])
+    for level in by_scale[1:]:  # larger scales are known at some borders only
+        finite = np.flatnonzero(np.isfinite(level))
+        if len(finite):
+            level[:] = np.interp(borders, finite, level[finite], left=-np.inf, right=-np.inf)
+    return np.asarray(by_scale.max(axis=0))
+
+
 def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What a straight line and what the best single step explains of each column, two (.., p).
 

@@ -27,7 +27,10 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind
+from densdiff.series.period import Period, find_period
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+from densdiff.series.search import Search
+from densdiff.series.season import remove_seasons
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
 from densdiff.sources.source import Source
@@ -37,6 +40,7 @@ from densdiff.threads import on_one_thread
 _TUNINGS = ("series", "window")
 _LAG = 5  # samples in a subsequence unless it is said
 _SHORTEST = 4  # samples in a window
+_PERIODS = 8  # of a period in the series, at least
 _SEASON = 0.6  # of a season, in an automatic window
 _TUNED = {
     "LSDD": "one model for the series, sigma the median distance of subsequences",
@@ -306,22 +310,33 @@ class _Search:
             if not is_constant:
                 messages.warn(self.notes[-1])
             return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)
-        lsdd = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
-        scan = SeriesScan.of(rows, plan, lsdd, self.by_windows)
-        lines, least = beyond_lines(rows, scan, lsdd)
         if self.by_windows:
-            changes, pvalues, scores, threshold = self._peaks(scan)
-        else:
-            changes, pvalues = scan.segment(self.n_changes)
-            scores, threshold = _contrasts_at_samples(scan), scan.threshold
+            return self._search_windows()
+        assert isinstance(self.model, LSDD)
+        period = find_period(rows, len(rows) / _PERIODS)
+        search = Search.of(rows, remove_seasons(rows, plan.window).rows, plan, self.model, period)
+        changes, pvalues = search.segment(plan.alpha, self.n_changes)
+        if len(search.lines) and not len(changes):
+            self._note_lines(search.lines)
+        scores, threshold = search.contrasts_at_samples(plan.alpha), search.threshold(plan.alpha)
+        return self._result(changes, pvalues, scores, threshold, search.level, period)
+
+    def _note_lines(self, lines: IntArray) -> None:
+        which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
+        self.notes.append(f"the level of {which} follows a straight line, and nothing changes besides that trend")
+
+    def _search_windows(self) -> ChangesResult:
+        """Changes by scores of models that are fitted at every position."""
+        rows, plan = self.data.rows, self.plan
+        lsdd = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
+        scan = SeriesScan.of(rows, plan, lsdd, True)
+        lines, least = beyond_lines(rows, scan, lsdd)
+        changes, pvalues, scores, threshold = self._peaks(scan)
         pvalues = np.maximum(pvalues, least)
         if self.n_changes is None:
             is_significant = pvalues <= plan.alpha
             if len(lines) and not is_significant.any() and len(is_significant):
-                which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
-                self.notes.append(
-                    f"the level of {which} follows a straight line, and nothing changes besides that trend"
-                )
+                self._note_lines(lines)
             changes, pvalues = changes[is_significant], pvalues[is_significant]
         return self._result(changes, pvalues, scores, threshold, scan)
 
@@ -357,6 +372,7 @@ class _Search:
         scores: FloatArray,
         threshold: float,
         scan: SeriesScan | None,
+        period: Period | None = None,
     ) -> ChangesResult:
         plan = self.plan
         if self.n_changes is not None and len(changes) < self.n_changes:
@@ -376,6 +392,7 @@ class _Search:
             series=self.data.rows,
             names=self.data.names,
             times=self.data.times,
+            period=None if period is None else period.samples,
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
@@ -387,9 +404,3 @@ class _Search:
             warnings=tuple(self.notes),
         )
 
-
-def _contrasts_at_samples(scan: SeriesScan) -> FloatArray:
-    """The largest contrast at every sample, straight between the borders of blocks, (T,)."""
-    score = scan.contrasts()
-    finite = np.where(np.isfinite(score), score, np.nan)
-    return np.interp(np.arange(scan.plan.length), scan.borders(), finite, left=np.nan, right=np.nan)

@@ -1,6 +1,6 @@
 """Changes of rhythm: contrasts of blocks of two periods, a null of resampled blocks, and the places of the changes.
 
-The features are made in `block_features`, the contrasts in `core.contrasts`; `scan` does the same for levels.
+The features are made in `kernel_blocks`, the contrasts in `core.contrasts`; `scan` does the same for levels.
 """
 
 import heapq
@@ -12,7 +12,7 @@ import numpy as np
 from densdiff.core import contrasts
 from densdiff.core.contrasts import IntArray
 from densdiff.core.scaling import FloatArray
-from densdiff.series.block_features import Blocks, block_features, kernel_rows, standardized
+from densdiff.series.kernel_blocks import Blocks, block_features, kernel_rows, standardized
 
 PERIOD = 20.0  # samples, where no period is clear: subsequences are then five neighbours
 _AXES = 12  # that show changes
@@ -63,9 +63,13 @@ class RhythmScan:
     def pvalue(self, contrast: float) -> float:
         return (1.0 + float((self.maxima >= contrast).sum())) / (len(self.maxima) + 1.0)
 
+    def contrasts(self) -> FloatArray:
+        """The largest contrast over all scales at the border before every block, (n + 1,); -inf near the ends."""
+        return contrasts.largest_contrasts(self.sums, self.scales)
+
     def largest(self) -> float:
         """The largest contrast of the whole series."""
-        return float(contrasts.contrasts(self.sums, self.scales, 0, len(self.sums) - 1).max())
+        return float(self.contrasts().max())
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Samples at which the rhythm changes, and p-values: those up to alpha, or the largest ``n_changes``."""

@@ -1,0 +1,98 @@
+"""Levels and rhythm searched together: two scans of one series, each at half of alpha, and one list of changes.
+
+The scans live in `scan` and `rhythm`; seasons are taken off for the former in `season`.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from densdiff.core import contrasts
+from densdiff.core.contrasts import IntArray
+from densdiff.core.scaling import FloatArray
+from densdiff.estimators.lsdd import LSDD
+from densdiff.series.period import Period
+from densdiff.series.rhythm import RhythmScan
+from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+
+_APART = 2.0  # periods between a change of one scan and one of the other, or they are the same
+
+
+@dataclass(frozen=True)
+class Search:
+    """Both scans of a series; ``share`` of alpha goes to each."""
+
+    level: SeriesScan
+    rhythm: RhythmScan | None
+    lines: IntArray  # columns that follow a straight line
+    least: float  # the p-value of a change of level beyond those lines
+    share: float
+
+    @classmethod
+    def of(cls, rows: FloatArray, flat: FloatArray, plan: Plan, model: LSDD, period: Period | None) -> "Search":
+        """Both scans of rows (T, d); ``flat`` are the rows without seasons, in which levels are compared."""
+        level = SeriesScan.of(flat, replace(plan, alpha=plan.alpha / 2), model, False)
+        lines, least = beyond_lines(flat, level, model)
+        if len(lines):
+            rows = rows.copy()
+            rows[:, lines] -= contrasts.fitted_lines(rows[:, lines])
+        samples = None if period is None else period.samples
+        rhythm = RhythmScan.of(rows, samples, level.plan.n_simulated, plan.seed)
+        return cls(level, rhythm, lines, least, 1.0 if rhythm is None else 0.5)
+
+    def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
+        """Changes and their p-values, of both scans together: those up to alpha, or ``n_changes`` of them.
+
+        The scan whose largest contrast is further above its threshold goes first; the other one adds what is not
+        near any of its changes.
+        """
+        own = alpha * self.share
+        changes, pvalues = self.level.segment(n_changes)
+        found = [(changes, np.maximum(pvalues, self.least))]
+        if self.rhythm is not None:
+            found.append(self.rhythm.segment(own, n_changes))
+            if self._rhythm_is_clearer(own):
+                found.reverse()
+        if n_changes is None:
+            found = [(changes[pvalues <= own], pvalues[pvalues <= own]) for changes, pvalues in found]
+        changes, pvalues = found[0]
+        for more, p in found[1:]:
+            new = np.flatnonzero((np.abs(more[:, None] - changes) > self._reach()).all(axis=1))
+            if n_changes is not None:
+                new = new[: n_changes - len(changes)]
+            changes, pvalues = np.append(changes, more[new]), np.append(pvalues, p[new])
+        order = np.argsort(changes, kind="stable")
+        return changes[order], np.minimum(1.0, pvalues[order] / self.share)
+
+    def contrasts_at_samples(self, alpha: float) -> FloatArray:
+        """The larger of both contrasts at every sample, that of rhythm in units in which both have one threshold."""
+        level = _interpolated(self.level.contrasts(), self.level.borders(), self.level.plan.length)
+        if self.rhythm is None:
+            return level
+        unit = self.threshold(alpha) / self.rhythm.threshold(alpha * self.share)
+        borders = np.arange(len(self.rhythm.sums))
+        places = self.rhythm.blocks.samples_at(borders)
+        rhythm = _interpolated(unit * self.rhythm.contrasts(), places, self.level.plan.length)
+        return np.fmax(level, rhythm)
+
+    def threshold(self, alpha: float) -> float:
+        """What the contrast at a sample must exceed."""
+        return float(np.quantile(self.level.maxima, 1.0 - alpha * self.share, method="higher"))
+
+    def _rhythm_is_clearer(self, own: float) -> bool:
+        assert self.rhythm is not None
+        level = float(self.level.contrasts().max()) / self.level.threshold
+        if self.least > own:
+            level = 0.0
+        return self.rhythm.largest() / self.rhythm.threshold(own) > level
+
+    def _reach(self) -> float:
+        """Samples within which two changes are one."""
+        assert self.rhythm is not None
+        return max(self.level.plan.window, _APART * self.rhythm.period)
+
+
+def _interpolated(values: FloatArray, places: FloatArray | IntArray, length: int) -> FloatArray:
+    """Values at every sample, straight between their places, nan where they are infinite or beyond the ends."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    return np.interp(np.arange(length), places, finite, left=np.nan, right=np.nan)
