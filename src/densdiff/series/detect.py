@@ -27,10 +27,9 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind
-from densdiff.series.period import Period, find_period
+from densdiff.series.period import Period
+from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
-from densdiff.series.search import Search
-from densdiff.series.season import remove_seasons
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
 from densdiff.sources.source import Source
@@ -40,7 +39,6 @@ from densdiff.threads import on_one_thread
 _TUNINGS = ("series", "window")
 _LAG = 5  # samples in a subsequence unless it is said
 _SHORTEST = 4  # samples in a window
-_PERIODS = 8  # of a period in the series, at least
 _SEASON = 0.6  # of a season, in an automatic window
 _TUNED = {
     "LSDD": "one model for the series, sigma the median distance of subsequences",
@@ -313,17 +311,12 @@ class _Search:
         if self.by_windows:
             return self._search_windows()
         assert isinstance(self.model, LSDD)
-        period = find_period(rows, len(rows) / _PERIODS)
-        search = Search.of(rows, remove_seasons(rows, plan.window).rows, plan, self.model, period)
-        changes, pvalues = search.segment(plan.alpha, self.n_changes)
-        if len(search.lines) and not len(changes):
-            self._note_lines(search.lines)
-        scores, threshold = search.contrasts_at_samples(plan.alpha), search.threshold(plan.alpha)
-        return self._result(changes, pvalues, scores, threshold, search.level, period)
-
-    def _note_lines(self, lines: IntArray) -> None:
-        which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
-        self.notes.append(f"the level of {which} follows a straight line, and nothing changes besides that trend")
+        outcome = search_series(rows, self.data.names, plan, self.model, self.n_changes)
+        self.notes += outcome.notes
+        scores, threshold = outcome.search.contrasts_at_samples(plan.alpha), outcome.search.threshold(plan.alpha)
+        return self._result(
+            outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome.period
+        )
 
     def _search_windows(self) -> ChangesResult:
         """Changes by scores of models that are fitted at every position."""
@@ -336,7 +329,7 @@ class _Search:
         if self.n_changes is None:
             is_significant = pvalues <= plan.alpha
             if len(lines) and not is_significant.any() and len(is_significant):
-                self._note_lines(lines)
+                self.notes.append(trend_note(self.data.names, lines))
             changes, pvalues = changes[is_significant], pvalues[is_significant]
         return self._result(changes, pvalues, scores, threshold, scan)
 

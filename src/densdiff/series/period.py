@@ -15,14 +15,17 @@ _CLEAR = 0.1  # autocorrelation one period away; white noise of 1000 samples rar
 _ERRORS = 4.0  # standard errors of the autocorrelation of white noise, for short series
 _FIRST = 0.6  # of the highest peak: the first peak as high as that is the period, the higher ones its multiples
 _SHORTEST = 3  # samples
+_MULTIPLES = 8  # of a period, over which a season must last
+_MOST_MULTIPLES = 64
 
 
 @dataclass(frozen=True)
 class Period:
-    """A period in samples, and the autocorrelation one period away."""
+    """A period in samples, and the autocorrelation one period away, and on average several periods away."""
 
     samples: float
     strength: float
+    lasting: float
 
 
 def find_period(rows: FloatArray, longest: float) -> Period | None:
@@ -30,7 +33,8 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
 
     Peaks later than ``longest`` samples do not count.
     """
-    correlation = _autocorrelation(rows)[: max(0, int(longest) + 2)]
+    whole = _autocorrelation(rows)
+    correlation = whole[: max(0, int(longest) + 2)]
     below = np.flatnonzero(correlation < 0)
     start = int(below[0]) if len(below) else int(correlation.argmin()) if len(correlation) else 0
     peaks = start + _local_maxima(correlation[start:])
@@ -41,7 +45,29 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
     if highest < max(_CLEAR, _ERRORS / np.sqrt(len(rows) * rows.shape[1])):
         return None
     first = int(peaks[correlation[peaks] >= _FIRST * highest][0])
-    return Period(_peak_place(correlation, first), float(correlation[first]))
+    samples = _refined(whole, _peak_place(correlation, first))
+    return Period(samples, float(correlation[first]), _lasting(whole, samples))
+
+
+def _refined(correlation: FloatArray, period: float) -> float:
+    """The period from the peaks of its doubles, as far as they stay in place: far ones tell it most exactly."""
+    multiple = 2
+    while multiple * period < len(correlation) / 2 and multiple <= _MOST_MULTIPLES:
+        reach = max(1, int(period / 4))
+        low = max(1, round(multiple * period) - reach)
+        place = low + int(correlation[low : low + 2 * reach + 1].argmax())
+        if abs(place - multiple * period) >= reach or place + 2 > len(correlation):
+            break
+        period = _peak_place(correlation, place) / multiple
+        multiple *= 2
+    return period
+
+
+def _lasting(correlation: FloatArray, period: float) -> float:
+    """Mean autocorrelation at two to eight periods, up to half of the series."""
+    multiples = np.round(period * np.arange(2, _MULTIPLES + 1)).astype(np.intp)
+    multiples = multiples[multiples <= len(correlation) / 2]
+    return float(correlation[multiples].mean()) if len(multiples) else 0.0
 
 
 def _autocorrelation(rows: FloatArray) -> FloatArray:

@@ -1,6 +1,6 @@
 """Levels and rhythm searched together: two scans of one series, each at half of alpha, and one list of changes.
 
-The scans live in `scan` and `rhythm`; seasons are taken off for the former in `season`.
+The scans live in `scan` and `rhythm`; what may pass for a change is handled in `pretenders`.
 """
 
 from dataclasses import dataclass, replace

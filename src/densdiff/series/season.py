@@ -14,8 +14,11 @@ from densdiff.series.period import find_period
 
 _CYCLES = 4.0  # of a season in the series, at least: fewer do not tell a season from changes
 _HELD = 3.0  # periods in a window, from which on a season averages out
-_STRONG = 0.2  # autocorrelation one period away
+_STRONG = 0.3  # autocorrelation one period away
+_LASTING = 0.7  # of it, several periods away: a season does not lose its phase
 _SEASONS = 3  # day, week and year
+_SAME = 0.1  # of a period: one that was taken off already
+_WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
 
 
 @dataclass(frozen=True)
@@ -27,15 +30,26 @@ class Deseasoned:
 
 
 def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
-    """Rows without the phase means of every period that is clear and of which a window holds fewer than three."""
+    """Rows without the phase means of their periods, if a window holds fewer than three of the longest."""
     left, periods = rows, []
-    for _ in range(_SEASONS):
+    while len(periods) < _SEASONS:
         period = find_period(left, len(rows) / _CYCLES)
-        if period is None or period.strength < _STRONG or _HELD * period.samples <= window:
+        if period is None or period.strength < _STRONG or period.lasting < _LASTING * period.strength:
             break
-        left = left - phase_means(left, period.samples)
-        periods.append(period.samples)
+        if any(abs(period.samples - other) < _SAME * other for other in periods):
+            break
+        samples, means = _best_phase_means(left, period.samples)
+        left = left - means
+        periods.append(samples)
+    if _HELD * max(periods, default=0.0) <= window:
+        return Deseasoned(rows, ())
     return Deseasoned(left, tuple(periods))
+
+
+def _best_phase_means(rows: FloatArray, period: float) -> tuple[float, FloatArray]:
+    """The period or the whole number next to it, whichever explains more, and its phase means."""
+    candidates = [(samples, phase_means(rows, samples)) for samples in (float(round(period)), period)]
+    return max(candidates, key=lambda candidate: float(np.square(candidate[1]).sum()))
 
 
 def phase_means(rows: FloatArray, period: float) -> FloatArray:
@@ -46,3 +60,41 @@ def phase_means(rows: FloatArray, period: float) -> FloatArray:
     centred = rows - rows.mean(axis=0)
     means = np.stack([np.bincount(phases, column, n_phases) for column in centred.T], axis=1)
     return np.asarray((means / np.maximum(counts, 1)[:, None])[phases])
+
+
+@dataclass(frozen=True)
+class SlowWave:
+    """Columns whose level follows a slow wave around a straight line better than it follows steps."""
+
+    columns: IntArray
+    values: FloatArray  # (n, columns), around their mean
+    cycles: float  # of the wave that explains most
+
+
+def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
+    """The wave that explains more of block means (n, d) than steps at some borders do; None if none does.
+
+    A season that is seen less than four times has no phase means worth the name, and a wave with three numbers that
+    beats several steps is the simpler story.
+    """
+    n, d = level.shape
+    centred = level - level.mean(axis=0)
+    edges = np.concatenate([[0], borders, [n]])
+    sizes = np.diff(edges)
+    sums = np.add.reduceat(centred, edges[:-1], axis=0)
+    by_steps = (np.square(sums) / sizes[:, None]).sum(axis=0)  # (d,)
+    time = np.linspace(-1.0, 1.0, n)
+    by_wave, fitted, cycles = np.full(d, -np.inf), np.zeros((n, d)), np.zeros(d)
+    for count in _WAVES:
+        basis = np.linalg.qr(
+            np.stack([np.ones(n), time, np.cos(np.pi * count * time), np.sin(np.pi * count * time)], axis=1)
+        )[0]
+        coefficients = basis.T @ centred
+        explained = np.square(coefficients).sum(axis=0)
+        better = explained > by_wave
+        by_wave, cycles = np.where(better, explained, by_wave), np.where(better, count, cycles)
+        fitted[:, better] = basis @ coefficients[:, better]
+    columns = np.flatnonzero(by_wave > by_steps)
+    if not len(columns):
+        return None
+    return SlowWave(columns, fitted[:, columns], float(cycles[columns[by_wave[columns].argmax()]]))
