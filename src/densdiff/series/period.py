@@ -50,15 +50,14 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
 
 
 def _refined(correlation: FloatArray, period: float) -> float:
-    """The period from the peaks of its doubles, as far as they stay in place: far ones tell it most exactly."""
-    multiple = 2
-    while multiple * period < len(correlation) / 2 and multiple <= _MOST_MULTIPLES:
-        reach = max(1, int(period / 4))
-        low = max(1, round(multiple * period) - reach)
-        place = low + int(correlation[low : low + 2 * reach + 1].argmax())
-        if abs(place - multiple * period) >= reach or place + 2 > len(correlation):
+    """The period from the peaks at its multiples, as far as they stay in place: far ones tell it most exactly."""
+    multiple, reach = 2, max(1, int(period / 4))
+    while multiple * period + reach + 1 < len(correlation) / 2 and multiple <= _MOST_MULTIPLES:
+        low = round(multiple * period) - reach
+        nearby = low + _local_maxima(correlation[low : low + 2 * reach + 1])
+        if not len(nearby):
             break
-        period = _peak_place(correlation, place) / multiple
+        period = _peak_place(correlation, int(nearby[correlation[nearby].argmax()])) / multiple
         multiple *= 2
     return period
 

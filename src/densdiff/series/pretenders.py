@@ -19,6 +19,9 @@ from densdiff.series.search import Search
 from densdiff.series.season import find_slow_wave, remove_seasons
 
 _PERIODS = 8  # of a period in the series, at least
+_REMAINING = 3  # changes for each that remains once a wave is off, or the wave was none
+_LOWEST = 0.1  # of the mean: a level that amounts are divided by
+_FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
 
 
@@ -40,9 +43,9 @@ def search_series(
     period = find_period(rows, len(rows) / _PERIODS)
     season = remove_seasons(rows, plan.window)
     outcome = _search(rows, season.rows, plan, model, n_changes, period)
-    if len(outcome.changes):
-        outcome = _beyond_wave(outcome, rows, season.rows, names, plan, model, n_changes)
-    if len(outcome.changes) and period is None and n_changes is None:
+    if len(outcome.changes) and n_changes is None:
+        outcome = _beyond_wave(outcome, rows, names, plan, model)
+    if len(outcome.changes) and period is None and n_changes is None and len(rows) >= _FEWEST:
         outcome = _beyond_clusters(outcome, rows, plan, model)
     notes = list(outcome.notes)
     lines = outcome.search.lines
@@ -50,7 +53,7 @@ def search_series(
         notes.append(trend_note(names, lines))
     if len(outcome.changes):
         residuals = volatility.segment_residuals(season.rows, outcome.changes)
-        if volatility.has_long_memory(residuals, None if period is None else period.samples):
+        if volatility.has_long_memory(residuals, max(season.periods, default=None)):
             notes.append("what is left between the changes has a long memory; such noise makes changes like these by itself, and they cannot be told apart")
     return replace(outcome, notes=tuple(notes))
 
@@ -72,29 +75,33 @@ def _search(
 def _beyond_wave(
     outcome: Outcome,
     rows: FloatArray,
-    flat: FloatArray,
     names: tuple[str, ...],
     plan: Plan,
     model: LSDD,
-    n_changes: int | None,
 ) -> Outcome:
-    """The changes that remain once a slow wave is off, if one explains more of the level than the changes do."""
-    scan = outcome.search.level
-    borders = np.unique(np.clip(np.searchsorted(scan.borders(), outcome.changes), 1, len(scan.level) - 1))
-    wave = find_slow_wave(scan.level, borders)
+    """The changes that remain once a slow wave is off, if one explains more of the level than the changes do.
+
+    Amounts are divided by it, for their spread and their seasons grow with their level.
+    """
+    scan, changes = outcome.search.level, outcome.search.level_changes(plan.alpha)
+    if len(changes) < 2:
+        return outcome
+    wave = find_slow_wave(scan.level, np.unique(np.clip(np.searchsorted(scan.borders(), changes), 1, len(scan.level) - 1)))
     if wave is None:
         return outcome
     middles = scan.borders()[:-1] + plan.block / 2
-    times = np.arange(len(rows))
-    deviation = rows[:, wave.columns].std(axis=0)
-    values = np.stack([np.interp(times, middles, column) for column in wave.values.T], axis=1) * deviation
-    parts = [part.copy() for part in (rows, flat)]
-    for part in parts:
-        part[:, wave.columns] -= values
+    left = rows.copy()
+    for j, values in zip(wave.columns, wave.values.T, strict=True):
+        column = rows[:, j]
+        level = np.interp(np.arange(len(rows)), middles, values) * column.std() + column.mean()
+        is_amount = column.min() >= 0 and level.min() > _LOWEST * column.mean()
+        left[:, j] = column * (column.mean() / level) if is_amount else column - level
     which = ", ".join(messages.shown(names[j]) for j in wave.columns)
     seen = f"a slow wave, seen {wave.cycles:.1f} times"
     note = f"the level of {which} follows {seen}; it may be a season or changes, which so few cycles do not tell, and was taken off"
-    again = _search(parts[0], parts[1], plan, model, n_changes, outcome.period)
+    again = _search(left, remove_seasons(left, plan.window).rows, plan, model, None, outcome.period)
+    if len(again.changes) > len(outcome.changes) / _REMAINING:
+        return outcome
     return replace(again, notes=(*outcome.notes, note))
 
 

@@ -38,14 +38,17 @@ class RhythmScan:
     fine_sums: FloatArray
 
     @classmethod
-    def of(cls, rows: FloatArray, period: float | None, count: int, seed: int) -> "RhythmScan | None":
-        """The scan of a series (T, d) with ``count`` resampled ones; None if it is too short."""
+    def of(cls, rows: FloatArray, period: float | None, window: int, count: int, seed: int) -> "RhythmScan | None":
+        """The scan of a series (T, d) with ``count`` resampled ones; None if it is too short.
+
+        Half a ``window``, in samples, is the shortest side of a change, or more if the period asks for it.
+        """
         period = min(PERIOD if period is None else period, len(rows) / _PERIODS)
         features = kernel_rows(rows, period, seed)
         in_period = period / features.samples
         stride = max(1, round(in_period / 2), ceil(len(features.values) / _MOST_BLOCKS))
         width = max(2, round(2 * in_period), 2 * stride if stride > in_period else 0)
-        smallest = max(2, round(_SMALLEST * width / stride))
+        smallest = max(2, round(max(_SMALLEST * width, window / features.samples) / stride))
         if len(features.values) < width + (2 * smallest - 1) * stride:
             return None
         blocks = block_features(features, width, stride, _AXES)

@@ -37,7 +37,7 @@ class Search:
             rows = rows.copy()
             rows[:, lines] -= contrasts.fitted_lines(rows[:, lines])
         samples = None if period is None else period.samples
-        rhythm = RhythmScan.of(rows, samples, level.plan.n_simulated, plan.seed)
+        rhythm = RhythmScan.of(rows, samples, plan.window, level.plan.n_simulated, plan.seed)
         return cls(level, rhythm, lines, least, 1.0 if rhythm is None else 0.5)
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
@@ -47,8 +47,7 @@ class Search:
         near any of its changes.
         """
         own = alpha * self.share
-        changes, pvalues = self.level.segment(n_changes)
-        found = [(changes, np.maximum(pvalues, self.least))]
+        found = [self._segment_level(n_changes)]
         if self.rhythm is not None:
             found.append(self.rhythm.segment(own, n_changes))
             if self._rhythm_is_clearer(own):
@@ -63,6 +62,15 @@ class Search:
             changes, pvalues = np.append(changes, more[new]), np.append(pvalues, p[new])
         order = np.argsort(changes, kind="stable")
         return changes[order], np.minimum(1.0, pvalues[order] / self.share)
+
+    def level_changes(self, alpha: float) -> IntArray:
+        """The changes that the scan of levels finds by itself."""
+        changes, pvalues = self._segment_level(None)
+        return changes[pvalues <= alpha * self.share]
+
+    def _segment_level(self, n_changes: int | None) -> tuple[IntArray, FloatArray]:
+        changes, pvalues = self.level.segment(n_changes)
+        return changes, np.maximum(pvalues, self.least)
 
     def contrasts_at_samples(self, alpha: float) -> FloatArray:
         """The larger of both contrasts at every sample, that of rhythm in units in which both have one threshold."""

@@ -14,11 +14,13 @@ from densdiff.series.period import find_period
 
 _CYCLES = 4.0  # of a season in the series, at least: fewer do not tell a season from changes
 _HELD = 3.0  # periods in a window, from which on a season averages out
-_STRONG = 0.3  # autocorrelation one period away
+_STRONG = 0.4  # autocorrelation one period away
 _LASTING = 0.7  # of it, several periods away: a season does not lose its phase
 _SEASONS = 3  # day, week and year
+_BETTER = 0.95  # of what steps leave over, at most, is left by a wave
 _SAME = 0.1  # of a period: one that was taken off already
 _WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
+_BEND = 0.5  # cycles: what is less is a bend and no wave
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,9 @@ def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
         better = explained > by_wave
         by_wave, cycles = np.where(better, explained, by_wave), np.where(better, count, cycles)
         fitted[:, better] = basis @ coefficients[:, better]
-    columns = np.flatnonzero(by_wave > by_steps)
+    total = np.square(centred).sum(axis=0)
+    columns = np.flatnonzero(total - by_wave < _BETTER * (total - by_steps))
+    columns = columns[cycles[columns] >= _BEND]
     if not len(columns):
         return None
     return SlowWave(columns, fitted[:, columns], float(cycles[columns[by_wave[columns].argmax()]]))

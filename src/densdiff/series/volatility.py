@@ -15,6 +15,7 @@ from densdiff.core.scaling import FloatArray
 
 _ORDER = 8  # of an autoregression
 _LAGS = 20  # of squares
+_SMOOTH = 0.5  # correlation of neighbouring samples
 _SURE = 4.0  # standard errors
 _LIKELY = 1.5  # standard errors: better a note too many than an alarm without one
 _SIMULATED = 199
@@ -36,8 +37,13 @@ def segment_residuals(rows: FloatArray, changes: IntArray) -> FloatArray:
 
 
 def has_clusters(residuals: FloatArray) -> bool:
-    """Whether squares of what an autoregression leaves over remember the squares before them, in any column (T, d)."""
+    """Whether squares of what an autoregression leaves over remember the squares before them, in any column (T, d).
+
+    Columns that follow their last value closely are no returns: the bursts of a smooth movement are its own.
+    """
     for column in residuals.T:
+        if column[1:] @ column[:-1] > _SMOOTH * (column @ column):
+            continue
         shocks = whitened(column)
         squares = np.minimum(np.square(shocks), 9.0 * np.square(shocks).mean())
         squares = squares - squares.mean()
