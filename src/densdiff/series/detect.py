@@ -26,7 +26,7 @@ from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
-from densdiff.series.kinds import ChangeKind
+from densdiff.series.kinds import ChangeKind, describe_changes
 from densdiff.series.period import Period
 from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
@@ -219,7 +219,7 @@ class _Settings:
             sides = f"{messages.argument('window', self.window)} takes {chosen} samples on each side"
             few = f"{messages.name_of('series')} has only {length} in all"
             raise InputError(f"{sides}, but {few}; use a smaller window", argument="window")
-        search = _Search(data, plan, self.model, self.tuning, self.n_changes)
+        search = _Search(data, plan, self.model, self.tuning, self.n_changes, chosen is not None)
         if plan.lag < self.lag != _LAG:  # nobody chose the default
             cut = f"lag reduced from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
             search.notes.append(cut)
@@ -293,8 +293,15 @@ class _Search:
     """One series on its way to a result."""
 
     def __init__(
-        self, data: Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, n_changes: int | None
+        self,
+        data: Series,
+        plan: Plan,
+        model: LSDD | KDEDifference | KLIEP,
+        tuning: str,
+        n_changes: int | None,
+        is_window_given: bool,
     ) -> None:
+        self.is_window_given = is_window_given
         self.data, self.plan, self.model, self.n_changes = data, plan, model, n_changes
         self.by_windows = tuning == "window" or not isinstance(model, LSDD)
         self.notes = list(data.notes)
@@ -312,11 +319,23 @@ class _Search:
             return self._search_windows()
         assert isinstance(self.model, LSDD)
         outcome = search_series(rows, self.data.names, plan, self.model, self.n_changes)
-        self.notes += outcome.notes
         scores, threshold = outcome.search.contrasts_at_samples(plan.alpha), outcome.search.threshold(plan.alpha)
-        return self._result(
-            outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome.period
-        )
+        self.notes += outcome.notes
+        if self.is_window_given and outcome.period is not None and outcome.period.samples > plan.window:
+            short = f"window has {plan.window} samples, less than the period of {outcome.period.samples:.3g}"
+            messages.warn(f"{short}; use a window of two periods or more, or 'auto'", self.notes)
+        if self.n_changes is None and not len(outcome.changes) and not outcome.notes:
+            self._note_score(scores, threshold)
+        return self._result(outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome.period)
+
+    def _note_score(self, scores: FloatArray, threshold: float) -> None:
+        """Say why a score above the threshold is no change."""
+        if (highest := float(np.nanmax(scores))) > threshold:
+            place = int(np.nanargmax(scores))
+            why = "moved to its best place between the ends, the contrast stays below it"
+            self.notes.append(
+                f"the score at {place} is {highest:.3g}, above the threshold of {threshold:.3g}, but {why}"
+            )
 
     def _search_windows(self) -> ChangesResult:
         """Changes by scores of models that are fitted at every position."""
@@ -386,6 +405,7 @@ class _Search:
             names=self.data.names,
             times=self.data.times,
             period=None if period is None else period.samples,
+            kinds=describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window),
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
@@ -396,4 +416,3 @@ class _Search:
             tuning=_TUNED["LSDD at every position" if self.by_windows and name == "LSDD" else name],
             warnings=tuple(self.notes),
         )
-

@@ -45,7 +45,7 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
     if highest < max(_CLEAR, _ERRORS / np.sqrt(len(rows) * rows.shape[1])):
         return None
     first = int(peaks[correlation[peaks] >= _FIRST * highest][0])
-    samples = _refined(whole, _peak_place(correlation, first))
+    samples = float(_refined(whole, _peak_place(correlation, first)))
     return Period(samples, float(correlation[first]), _lasting(whole, samples))
 
 

@@ -36,9 +36,7 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-def search_series(
-    rows: FloatArray, names: tuple[str, ...], plan: Plan, model: LSDD, n_changes: int | None
-) -> Outcome:
+def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: LSDD, n_changes: int | None) -> Outcome:
     """The changes of rows (T, d) that are not made by a season, a slow wave or clusters of volatility."""
     period = find_period(rows, len(rows) / _PERIODS)
     season = remove_seasons(rows, plan.window)
@@ -54,7 +52,9 @@ def search_series(
     if len(outcome.changes):
         residuals = volatility.segment_residuals(season.rows, outcome.changes)
         if volatility.has_long_memory(residuals, max(season.periods, default=None)):
-            notes.append("what is left between the changes has a long memory; such noise makes changes like these by itself, and they cannot be told apart")
+            notes.append(
+                "what is left between the changes has a long memory; such noise makes changes like these by itself, and they cannot be told apart"
+            )
     return replace(outcome, notes=tuple(notes))
 
 
@@ -86,7 +86,9 @@ def _beyond_wave(
     scan, changes = outcome.search.level, outcome.search.level_changes(plan.alpha)
     if len(changes) < 2:
         return outcome
-    wave = find_slow_wave(scan.level, np.unique(np.clip(np.searchsorted(scan.borders(), changes), 1, len(scan.level) - 1)))
+    wave = find_slow_wave(
+        scan.level, np.unique(np.clip(np.searchsorted(scan.borders(), changes), 1, len(scan.level) - 1))
+    )
     if wave is None:
         return outcome
     middles = scan.borders()[:-1] + plan.block / 2
@@ -130,4 +132,3 @@ def _beyond_clusters(outcome: Outcome, rows: FloatArray, plan: Plan, model: LSDD
     half = replace(plan, alpha=plan.alpha / 2)
     again = _search(calm, calm, half, model, None, None)
     return replace(again, pvalues=np.minimum(1.0, 2.0 * again.pvalues), notes=(*outcome.notes, note))
-
