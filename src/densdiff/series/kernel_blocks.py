@@ -10,6 +10,7 @@ from math import ceil
 import numpy as np
 
 from densdiff.core import contrasts, kernel, selection
+from densdiff.core.contrasts import IntArray
 from densdiff.core.scaling import FloatArray
 from densdiff.series.features import own_scaling, principal_axes, subsequences
 from densdiff.solvers.centers import CenterKernel
@@ -49,7 +50,7 @@ class Blocks:
         """How many blocks further a block is that has no sample in common."""
         return max(1, ceil((self.width + 1) / self.stride))
 
-    def samples_at(self, borders: FloatArray) -> FloatArray:
+    def samples_at(self, borders: IntArray) -> FloatArray:
         """The samples halfway between a block and the one before it."""
         return np.asarray(self.middle + (borders - 0.5) * self.samples)
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from densdiff import messages
 from densdiff.core.contrasts import IntArray
 from densdiff.core.scaling import FloatArray
+from densdiff.series.features import moderate_units
 from densdiff.series.period import find_period
 
 KINDS = ("level", "spread", "correlation", "rhythm")
@@ -50,12 +52,13 @@ def describe_changes(
     rows: FloatArray, names: tuple[str, ...], changes: IntArray, pvalues: FloatArray, window: int
 ) -> tuple[ChangeKind, ...]:
     """What changed at each change of rows (T, d), between the segment before it and the one after it."""
+    rows, exponents = moderate_units(rows)
     segments = [rows[low:high] for low, high in pairwise([0, *changes.tolist(), len(rows)])]
     periods = [find_period(segment, len(segment) / _CYCLES) for segment in segments]
     samples = [None if period is None else period.samples for period in periods]
     kinds = []
     for k, pvalue in enumerate(pvalues):
-        contrast = _Contrast(segments[k], segments[k + 1], samples[k], samples[k + 1], names, window)
+        contrast = _Contrast(segments[k], segments[k + 1], samples[k], samples[k + 1], names, exponents, window)
         kinds.append(contrast.kind(float(pvalue)))
     return tuple(kinds)
 
@@ -69,6 +72,7 @@ class _Contrast:
     period_before: float | None
     period_after: float | None
     names: tuple[str, ...]
+    exponents: npt.NDArray[np.intc]  # powers of two that columns were divided by
     window: int
 
     def kind(self, pvalue: float) -> ChangeKind:
@@ -83,7 +87,7 @@ class _Contrast:
 
     def _level(self) -> tuple[float, str]:
         p, j = self._smallest(self.before, self.after)
-        low, high = self.before[:, j].mean(), self.after[:, j].mean()
+        low, high = (np.ldexp(side[:, j].mean(), self.exponents[j]) for side in (self.before, self.after))
         return p, f"level of {messages.shown(self.names[j])} from {low:.3g} to {high:.3g}"
 
     def _spread(self) -> tuple[float, str]:

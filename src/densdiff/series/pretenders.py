@@ -13,6 +13,7 @@ from densdiff.core.contrasts import IntArray
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series import volatility
+from densdiff.series.features import moderate_units
 from densdiff.series.period import Period, find_period
 from densdiff.series.scan import Plan
 from densdiff.series.search import Search
@@ -23,6 +24,11 @@ _REMAINING = 3  # changes for each that remains once a wave is off, or the wave 
 _LOWEST = 0.1  # of the mean: a level that amounts are divided by
 _FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
+
+_LONG_MEMORY = (
+    "what is left between the changes has a long memory; such noise makes changes like these by itself, "
+    "and they cannot be told apart"
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Outcome:
 
 def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: LSDD, n_changes: int | None) -> Outcome:
     """The changes of rows (T, d) that are not made by a season, a slow wave or clusters of volatility."""
+    rows = moderate_units(rows)[0] if model.standardize else rows
     period = find_period(rows, len(rows) / _PERIODS)
     season = remove_seasons(rows, plan.window)
     outcome = _search(rows, season.rows, plan, model, n_changes, period)
@@ -52,9 +59,7 @@ def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: L
     if len(outcome.changes):
         residuals = volatility.segment_residuals(season.rows, outcome.changes)
         if volatility.has_long_memory(residuals, max(season.periods, default=None)):
-            notes.append(
-                "what is left between the changes has a long memory; such noise makes changes like these by itself, and they cannot be told apart"
-            )
+            notes.append(_LONG_MEMORY)
     return replace(outcome, notes=tuple(notes))
 
 
@@ -100,7 +105,7 @@ def _beyond_wave(
         left[:, j] = column * (column.mean() / level) if is_amount else column - level
     which = ", ".join(messages.shown(names[j]) for j in wave.columns)
     seen = f"a slow wave, seen {wave.cycles:.1f} times"
-    note = f"the level of {which} follows {seen}; it may be a season or changes, which so few cycles do not tell, and was taken off"
+    note = f"the level of {which} follows {seen}; so few do not tell a season from changes, and the wave was taken off"
     again = _search(left, remove_seasons(left, plan.window).rows, plan, model, None, outcome.period)
     if len(again.changes) > len(outcome.changes) / _REMAINING:
         return outcome

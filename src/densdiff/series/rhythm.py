@@ -101,8 +101,8 @@ class RhythmScan:
     def _places(self, borders: IntArray) -> IntArray:
         """Each border of blocks moved to the largest contrast of finer blocks within two periods, in samples."""
         fine = self.fine
-        near = (self.blocks.samples_at(borders) - fine.middle) / fine.samples + 0.5
-        near = np.clip(np.round(near).astype(np.intp), 1, len(self.fine_sums) - 2)
+        near = np.round((self.blocks.samples_at(borders) - fine.middle) / fine.samples + 0.5).astype(np.intp)
+        near = np.clip(near, 1, len(self.fine_sums) - 2)
         reach = max(1, round(2 * self.period / fine.samples))
         moved, _ = contrasts.refine_changes(self.fine_sums, near, reach, 0, 0.0)
         return np.round(fine.samples_at(moved)).astype(np.intp)
@@ -128,8 +128,8 @@ def _null_maxima(
         if first < _TWICE:
             twice = _resample(contrasts.residuals(white_again, window)[0], 1, length, random)
             again.append(_largest(standardized(twice, blocks.lag), scales))
-    largest = np.concatenate(maxima)
-    return np.asarray(largest * max(1.0, float(np.median(largest) / np.median(np.concatenate(again)))))
+    largest, lowered = np.concatenate(maxima), float(np.median(np.concatenate(again)))
+    return np.asarray(largest * max(1.0, float(np.median(largest)) / lowered if lowered > 0 else 1.0))
 
 
 def _largest(white: FloatArray, scales: list[int]) -> FloatArray:

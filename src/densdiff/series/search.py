@@ -47,11 +47,17 @@ class Search:
         near any of its changes.
         """
         own = alpha * self.share
-        found = [self._segment_level(n_changes)]
-        if self.rhythm is not None:
-            found.append(self.rhythm.segment(own, n_changes))
-            if self._rhythm_is_clearer(own):
-                found.reverse()
+        level = self._segment_level(n_changes)
+        if self.rhythm is None:
+            found = [level]
+        else:
+            rhythm = self.rhythm.segment(own, n_changes)
+            is_rhythm_first = self._rhythm_is_clearer(own)
+            if is_rhythm_first:
+                rhythm = _nearest(rhythm[0], level[0][level[1] <= own], self.level.plan.window), rhythm[1]
+            found = [rhythm, level] if is_rhythm_first else [level, rhythm]
+        if n_changes is not None and len(found[0][0]) < n_changes <= len(found[-1][0]):
+            found.reverse()  # the first one has no room for so many
         if n_changes is None:
             found = [(changes[pvalues <= own], pvalues[pvalues <= own]) for changes, pvalues in found]
         changes, pvalues = found[0]
@@ -89,15 +95,26 @@ class Search:
 
     def _rhythm_is_clearer(self, own: float) -> bool:
         assert self.rhythm is not None
-        level = float(self.level.contrasts().max()) / self.level.threshold
-        if self.least > own:
-            level = 0.0
-        return self.rhythm.largest() / self.rhythm.threshold(own) > level
+        largest = [float(self.level.contrasts().max()), self.rhythm.largest()]
+        pvalues = [max(self.level.pvalue(largest[0]), self.least), self.rhythm.pvalue(largest[1])]
+        if pvalues[0] != pvalues[1]:
+            return pvalues[1] < pvalues[0]
+        return largest[1] / self.rhythm.threshold(own) > largest[0] / self.level.threshold
 
     def _reach(self) -> float:
         """Samples within which two changes are one."""
         assert self.rhythm is not None
         return max(self.level.plan.window, _APART * self.rhythm.period)
+
+
+def _nearest(changes: IntArray, places: IntArray, reach: int) -> IntArray:
+    """Each change at the nearest of some places, if that is within reach and nearest to no other change."""
+    if not len(changes) or not len(places):
+        return changes
+    away = np.abs(changes[:, None] - places)  # (changes, places)
+    place, change = away.argmin(axis=1), away.argmin(axis=0)
+    is_mutual = (change[place] == np.arange(len(changes))) & (away.min(axis=1) <= reach)
+    return np.where(is_mutual, places[place], changes)
 
 
 def _interpolated(values: FloatArray, places: FloatArray | IntArray, length: int) -> FloatArray:

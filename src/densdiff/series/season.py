@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from densdiff.core import contrasts
 from densdiff.core.contrasts import IntArray
 from densdiff.core.scaling import FloatArray
 from densdiff.series.period import find_period
@@ -33,7 +32,8 @@ class Deseasoned:
 
 def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
     """Rows without the phase means of their periods, if a window holds fewer than three of the longest."""
-    left, periods = rows, []
+    left = rows
+    periods: list[float] = []
     while len(periods) < _SEASONS:
         period = find_period(left, len(rows) / _CYCLES)
         if period is None or period.strength < _STRONG or period.lasting < _LASTING * period.strength:

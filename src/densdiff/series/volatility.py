@@ -123,7 +123,7 @@ def whitened(column: FloatArray) -> FloatArray:
 
 
 def spread_pvalue(shocks: FloatArray, clusters: Clusters, random: np.random.Generator) -> float:
-    """How often the spread of simulated clusters differs as much, before and after the best place, as that of shocks."""
+    """How often the spread of simulated clusters changes as much at its best place as that of shocks (n,)."""
     simulated = clusters.simulate(_SIMULATED, min(len(shocks), _MOST_SIMULATED), random)
     null = _largest_spread_contrast(simulated)
     return float((1 + (null >= _largest_spread_contrast(shocks[None])[0]).sum()) / (len(null) + 1))
