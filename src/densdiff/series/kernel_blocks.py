@@ -18,7 +18,7 @@ from densdiff.solvers.centers import CenterKernel
 _CENTERS = 150
 _POINTS = 5  # of a subsequence
 _SPAN = 0.25  # of a period, from the first point of a subsequence to the last
-_STEPS = 32  # subsequences in a period; a quarter as many in a long series
+_STEPS = 32  # subsequences in a period; an eighth as many in a long series
 _MOST_ROWS = 40_000  # of a long series, each the mean over whole periods
 _PART = 4096
 _RIDGE = 0.3  # of the variance along each axis, added to it
@@ -62,7 +62,7 @@ def kernel_rows(rows: FloatArray, period: float, seed: int) -> KernelRows:
     vectors = subsequences((sums[spacing:] - sums[:-spacing]) / spacing, _POINTS, spacing)
     step, together = max(1, int(period / _STEPS)), 1
     if len(vectors) > step * _MOST_ROWS:
-        step = max(1, int(4 * period / _STEPS))
+        step = max(1, int(8 * period / _STEPS))
         together = max(1, round(ceil(len(vectors) / (period * _MOST_ROWS)) * period / step))
     vectors = vectors[::step]
     centers = np.unique(vectors[selection.draw_rows(seed, len(vectors), _CENTERS)], axis=0)

@@ -22,6 +22,7 @@ from densdiff.series.season import find_slow_wave, remove_seasons
 _PERIODS = 8  # of a period in the series, at least
 _REMAINING = 3  # changes for each that remains once a wave is off, or the wave was none
 _LOWEST = 0.1  # of the mean: a level that amounts are divided by
+_WEEK = 7
 _FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
 
@@ -56,6 +57,9 @@ def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: L
     lines = outcome.search.lines
     if len(lines) and not len(outcome.changes):
         notes.append(trend_note(names, lines))
+    if len(outcome.changes) and season.periods and len(rows) < 2 * _WEEK * min(season.periods):
+        cycle = f"a cycle of {_WEEK} periods of {min(season.periods):.3g} samples, as a week has days,"
+        notes.append(f"{cycle} would be seen less than twice: changes cannot be told from it")
     if len(outcome.changes):
         residuals = volatility.segment_residuals(season.rows, outcome.changes)
         if volatility.has_long_memory(residuals, max(season.periods, default=None)):

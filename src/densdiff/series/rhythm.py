@@ -22,6 +22,7 @@ _MOST_BLOCKS = 4000
 _SMALLEST = 3.0  # lengths of a block in the smallest window; half a window is the shortest side of a change
 _PIECE = 4.0  # lengths of a block between the cuts that the null's noise is taken from
 _TWICE = 60  # resampled series that are cut and resampled once more
+_ROUNDING = 1e-9  # of kernel features, which are at most 1
 _CHUNK = 1_000_000  # entries of resampled series held at once
 
 
@@ -39,7 +40,7 @@ class RhythmScan:
 
     @classmethod
     def of(cls, rows: FloatArray, period: float | None, window: int, count: int, seed: int) -> "RhythmScan | None":
-        """The scan of a series (T, d) with ``count`` resampled ones; None if it is too short.
+        """The scan of a series (T, d) with ``count`` resampled ones; None if it is too short for one, or constant.
 
         Half a ``window``, in samples, is the shortest side of a change, or more if the period asks for it.
         """
@@ -52,6 +53,8 @@ class RhythmScan:
         if len(features.values) < width + (2 * smallest - 1) * stride:
             return None
         blocks = block_features(features, width, stride, _AXES)
+        if np.abs(blocks.values).max() < _ROUNDING:
+            return None  # nothing but one period again and again
         white = standardized(blocks.values[None], blocks.lag)[0]
         scales = contrasts.window_scales(smallest, len(white))
         maxima = _null_maxima(white, blocks, scales, count, np.random.default_rng([seed, 12]))

@@ -99,7 +99,7 @@ class Search:
         pvalues = [max(self.level.pvalue(largest[0]), self.least), self.rhythm.pvalue(largest[1])]
         if pvalues[0] != pvalues[1]:
             return pvalues[1] < pvalues[0]
-        return largest[1] / self.rhythm.threshold(own) > largest[0] / self.level.threshold
+        return largest[1] * self.level.threshold > largest[0] * self.rhythm.threshold(own)
 
     def _reach(self) -> float:
         """Samples within which two changes are one."""

@@ -14,6 +14,7 @@ from densdiff.series.period import find_period
 _CYCLES = 4.0  # of a season in the series, at least: fewer do not tell a season from changes
 _HELD = 3.0  # periods in a window, from which on a season averages out
 _STRONG = 0.4  # autocorrelation one period away
+_STRONG_TOO = 0.15  # of a second season, once there is a first
 _LASTING = 0.7  # of it, several periods away: a season does not lose its phase
 _SEASONS = 3  # day, week and year
 _BETTER = 0.95  # of what steps leave over, at most, is left by a wave
@@ -36,7 +37,8 @@ def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
     periods: list[float] = []
     while len(periods) < _SEASONS:
         period = find_period(left, len(rows) / _CYCLES)
-        if period is None or period.strength < _STRONG or period.lasting < _LASTING * period.strength:
+        strong = _STRONG_TOO if periods else _STRONG
+        if period is None or period.strength < strong or period.lasting < _LASTING * period.strength:
             break
         if any(abs(period.samples - other) < _SAME * other for other in periods):
             break
