@@ -14,6 +14,8 @@ from densdiff.core.scaling import FloatArray
 _CLEAR = 0.1  # autocorrelation one period away; white noise of 1000 samples rarely has it
 _ERRORS = 4.0  # standard errors of the autocorrelation of white noise, for short series
 _FIRST = 0.6  # of the highest peak: the first peak as high as that is the period, the higher ones its multiples
+_CHANCE = 4.0  # standard errors that noise of this dependence may reach
+_LASTING = 0.5  # of the autocorrelation one period away, several periods away
 _SHORTEST = 3  # samples
 _MULTIPLES = 8  # of a period, over which a season must last
 _MOST_MULTIPLES = 64
@@ -46,7 +48,11 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
         return None
     first = int(peaks[correlation[peaks] >= _FIRST * highest][0])
     samples = float(_refined(whole, _peak_place(correlation, first)))
-    return Period(samples, float(correlation[first]), _lasting(whole, samples))
+    period = Period(samples, float(correlation[first]), _lasting(whole, samples))
+    # by Bartlett's formula with the correlations before the first fall: slow noise has chance peaks, which do not last
+    error = np.sqrt((1.0 + 2.0 * np.square(correlation[1:start]).sum()) / len(rows))
+    is_chance = highest < _CHANCE * error and period.lasting < _LASTING * period.strength
+    return None if is_chance else period
 
 
 def _refined(correlation: FloatArray, period: float) -> float:

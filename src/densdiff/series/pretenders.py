@@ -17,11 +17,10 @@ from densdiff.series.features import moderate_units
 from densdiff.series.period import Period, find_period
 from densdiff.series.scan import Plan
 from densdiff.series.search import Search
-from densdiff.series.season import find_slow_wave, remove_seasons
+from densdiff.series.season import even_spread, find_slow_wave, remove_seasons
 
 _PERIODS = 8  # of a period in the series, at least
 _REMAINING = 3  # changes for each that remains once a wave is off, or the wave was none
-_LOWEST = 0.1  # of the mean: a level that amounts are divided by
 _WEEK = 7
 _FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
@@ -90,7 +89,7 @@ def _beyond_wave(
 ) -> Outcome:
     """The changes that remain once a slow wave is off, if one explains more of the level than the changes do.
 
-    Amounts are divided by it, for their spread and their seasons grow with their level.
+    The spread may follow the wave too, as that of counts does.
     """
     scan, changes = outcome.search.level, outcome.search.level_changes(plan.alpha)
     if len(changes) < 2:
@@ -103,10 +102,8 @@ def _beyond_wave(
     middles = scan.borders()[:-1] + plan.block / 2
     left = rows.copy()
     for j, values in zip(wave.columns, wave.values.T, strict=True):
-        column = rows[:, j]
-        level = np.interp(np.arange(len(rows)), middles, values) * column.std() + column.mean()
-        is_amount = column.min() >= 0 and level.min() > _LOWEST * column.mean()
-        left[:, j] = column * (column.mean() / level) if is_amount else column - level
+        level = np.interp(np.arange(len(rows)), middles, values) * rows[:, j].std() + rows[:, j].mean()
+        left[:, j] = even_spread(rows[:, j] - level, wave.cycles)
     which = ", ".join(messages.shown(names[j]) for j in wave.columns)
     seen = f"a slow wave, seen {wave.cycles:.1f} times"
     note = f"the level of {which} follows {seen}; so few do not tell a season from changes, and the wave was taken off"

@@ -53,7 +53,7 @@ class RhythmScan:
         if len(features.values) < width + (2 * smallest - 1) * stride:
             return None
         blocks = block_features(features, width, stride, _AXES)
-        if np.abs(blocks.values).max() < _ROUNDING:
+        if np.ptp(blocks.values, axis=0).max() < _ROUNDING:
             return None  # nothing but one period again and again
         white = standardized(blocks.values[None], blocks.lag)[0]
         scales = contrasts.window_scales(smallest, len(white))

@@ -20,6 +20,7 @@ _SEASONS = 3  # day, week and year
 _BETTER = 0.95  # of what steps leave over, at most, is left by a wave
 _SAME = 0.1  # of a period: one that was taken off already
 _WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
+_SMALL = 0.1  # of the mean size, added to sizes before their logarithm
 _BEND = 0.5  # cycles: what is less is a bend and no wave
 
 
@@ -87,12 +88,9 @@ def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
     sizes = np.diff(edges)
     sums = np.add.reduceat(centred, edges[:-1], axis=0)
     by_steps = (np.square(sums) / sizes[:, None]).sum(axis=0)  # (d,)
-    time = np.linspace(-1.0, 1.0, n)
     by_wave, fitted, cycles = np.full(d, -np.inf), np.zeros((n, d)), np.zeros(d)
     for count in _WAVES:
-        basis = np.linalg.qr(
-            np.stack([np.ones(n), time, np.cos(np.pi * count * time), np.sin(np.pi * count * time)], axis=1)
-        )[0]
+        basis = _wave_basis(n, count)
         coefficients = basis.T @ centred
         explained = np.square(coefficients).sum(axis=0)
         better = explained > by_wave
@@ -104,3 +102,18 @@ def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
     if not len(columns):
         return None
     return SlowWave(columns, fitted[:, columns], float(cycles[columns[by_wave[columns].argmax()]]))
+
+
+def even_spread(values: FloatArray, cycles: float) -> FloatArray:
+    """Values (T,) divided by a spread that follows a wave of so many cycles."""
+    sizes = np.abs(values)
+    logs = np.log(sizes + _SMALL * max(float(sizes.mean()), np.finfo(float).tiny))
+    basis = _wave_basis(len(values), cycles)
+    return np.asarray(values / np.exp(basis @ (basis.T @ (logs - logs.mean()))))
+
+
+def _wave_basis(n: int, cycles: float) -> FloatArray:
+    """Orthonormal columns that span a constant, a line and a wave, (n, 4)."""
+    time = np.linspace(-1.0, 1.0, n)
+    angle = np.pi * cycles * time
+    return np.asarray(np.linalg.qr(np.stack([np.ones(n), time, np.cos(angle), np.sin(angle)], axis=1))[0])
