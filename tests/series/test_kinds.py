@@ -54,10 +54,9 @@ def test_segments_of_a_few_samples_have_kinds():
     assert all(0 <= p <= 1 for one in described for p in one.pvalues.values())
 
 
-def test_the_result_holds_one_kind_for_each_change_and_plain_json():
+def test_the_result_holds_one_kind_for_each_change():
     rows = noise(1)[:, 0]
     rows[300:] += 3
     found = detect_changes(rows, random_state=0)
-    assert len(found.kinds) == len(found.changes) == 1
-    assert found.to_dict()["kinds"][0]["what"] == "level"
-    assert "level of 'x0' from" in str(found)
+    assert [one.what for one in found.kinds] == ["level"]
+    assert len(found.changes) == 1

@@ -3,7 +3,7 @@
 The contrasts and their null live in `scan`, scores of models fitted at every position in `windows`.
 """
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -101,7 +101,6 @@ class ChangesResult(Receipt):
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
         contents = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
-        contents["kinds"] = [asdict(kind) for kind in self.kinds]
         contents["threshold"] = self.threshold if np.isfinite(self.threshold) else None
         contents["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
         contents["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
@@ -125,11 +124,9 @@ class ChangesResult(Receipt):
     def __str__(self) -> str:
         n_changes = len(self.changes)
         lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
-        for change, p, kind in zip(self.changes, self.pvalues, self.kinds, strict=True):
+        for change, p in zip(self.changes, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
-            lines.append(f"  at {change}{at}  p {p:.3g}  {kind.text}")
-        if self.period is not None:
-            lines.append(f"  period      {self.period:.3g} samples")
+            lines.append(f"  at {change}{at}  p {p:.3g}")
         scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")
@@ -261,7 +258,6 @@ def _detect(source: Source, settings: _Settings) -> ChangesResult:
 def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
     """One result of overlapping stretches, each responsible up to the middle of the overlap."""
     notes: list[str] = []
-    kinds: list[ChangeKind] = []
     count, pieces = len(results), []
     for k, (start, result) in enumerate(results):
         low = overlap // 2 if k else 0
@@ -269,7 +265,6 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         is_own = (result.changes >= low) & (result.changes < high)
         clock = None if result.times is None else result.times[low:high]
         own_changes = result.changes[is_own] + start, np.minimum(1.0, count * result.pvalues[is_own])
-        kinds += [kind for kind, own in zip(result.kinds, is_own, strict=True) if own]
         pieces.append((*own_changes, result.scores[low:high], result.series[low:high].astype(np.float32), clock))
         notes += result.warnings
     notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; threshold is their highest")
@@ -281,7 +276,6 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         scores=np.concatenate(scores),
         threshold=max(result.threshold for _, result in results),
         alpha=alpha,
-        kinds=tuple(kinds),
         series=np.concatenate(series),
         times=None if times[0] is None else np.concatenate(times),
         n_x=sum(map(len, scores)),
