@@ -8,6 +8,7 @@ peer is told how many changes there are, which no user knows.
 """
 
 import csv
+import gzip
 import json
 import os
 import sys
@@ -192,10 +193,11 @@ def ours(series, window, **options):
         return dd.detect_changes(series, window=window, **{"random_state": 0, **options}).changes.tolist()
 
 
-def our_runs(series, window, **options):
+def our_runs(series, window, which=("default", "scores"), **options):
     """The default with three seeds, which draw the centers, and the scores of KLIEP and of the KDE difference."""
     ways = {f"{OURS}, seed {seed}": {"random_state": seed} for seed in range(3)}
-    ways |= {"KLIEP scores": {"model": dd.KLIEP()}, "KDE difference scores": {"model": dd.KDEDifference()}}
+    if "scores" in which:
+        ways |= {"KLIEP scores": {"model": dd.KLIEP()}, "KDE difference scores": {"model": dd.KDEDifference()}}
     runs = {}
     for name, way in ways.items():
         start = time.perf_counter()
@@ -351,6 +353,43 @@ def published_scores():
     return found
 
 
+def segmentation_series():
+    """The 75 series of TSSB: name, length of a pattern (not given to anybody), changes."""
+    folder = DATA / "tssb"
+    if not (folder / "desc.txt").exists():
+        raise Skipped("no shared/data/changes/tssb/desc.txt")
+    series = []
+    for row in (folder / "desc.txt").read_text().split():
+        name, _, *truth = row.split(",")
+        with gzip.open(folder / f"{name}.txt.gz", "rt") as lines:
+            values = np.array(lines.read().split(), dtype=float)[:, None]
+        series.append(Series(name, values, [int(float(t)) for t in truth], len(truth)))
+    return series
+
+
+def on_tssb(peers, few):
+    series = segmentation_series()[:few]
+    print(f"\nTSSB: {len(series)} series cut by rhythm and shape, window auto; margin 1 % of the length, 0 not counted")
+    print("silent: series with changes and without a report; to reach: covering 0.80, F1 0.60, silent 10, known 0.86")
+
+    def score(run):
+        pairs = list(zip(series, run.found, strict=True))
+        f1 = np.mean([metrics.change_f1(one.truth, found, 0.01 * len(one.values)) for one, found in pairs])
+        cover = np.mean([metrics.covering(one.truth, found, len(one.values)) for one, found in pairs])
+        silent = sum(len(one.truth) > 0 and not found for one, found in pairs)
+        return [f"{cover:.3f}", f"{f1:.3f}", str(silent)]
+
+    runs = our_runs(series, "auto", ("default",)) | peers(series, "auto")
+    start = time.perf_counter()
+    known = [ours(one.values, "auto", n_changes=one.number) for one in series]
+    runs[f"{OURS}, number known"] = Run(known, time.perf_counter() - start, 0)
+    runs["no change at all"] = Run([[]] * len(series), np.nan, 0)
+    show(runs, score, ["covering", "F1", "silent"])
+    unknown = {name: run for name, run in runs.items() if not name.endswith("number known")}
+    goals = ["at least 0.80", "at least 0.60", "at most 10"]
+    of_three_seeds(unknown, score, ["covering", "F1", "silent"], goals, "TSSB")
+
+
 def on_speech(peers, few):
     series = speech()[:few]
     print("\nCENSREC speech, log energy at 100 Hz, ten utterances, window 20, lag 1; margin 0.15 s; number known: 20")
@@ -442,7 +481,7 @@ def main(quick=False):
     peers = Peers(python, quick)
     if quick:
         skip("claspy", "a quick look has no time for it")
-    for part in (on_hasc, on_the_paper_like, on_turing, on_speech, on_mocap, on_bees):
+    for part in (on_hasc, on_the_paper_like, on_turing, on_tssb, on_speech, on_mocap, on_bees):
         start = time.perf_counter()
         try:
             part(peers, few)

@@ -26,9 +26,12 @@ class Cell:
     df: float = np.inf  # degrees of freedom of the shocks
     period: int = 0  # of a sine of unit variance that is added, 0 for none
     trend: float = 0.0  # deviations that the mean climbs from end to end
+    process: str = ""  # one of PROCESSES instead of an autoregression
 
     @property
     def shape(self) -> str:
+        if self.process:
+            return self.process
         parts = [f"AR(1) {self.phi:g}" if self.phi else "independent"]
         parts += [f"t{self.df:g}"] * bool(np.isfinite(self.df)) + [f"d = {self.d}"] * (self.d > 1)
         parts += [f"sine of period {self.period}"] * bool(self.period)
@@ -39,16 +42,79 @@ class Cell:
 
     def most(self, window: int) -> float:
         """The promise in INTRO, as a multiple of alpha; inf where there is none."""
-        if 0 < 2 * window < self.period:
-            return np.inf  # a season so slow that its rise is a change for that window
+        if self.process:
+            return np.inf if self.length < LEAST.get(self.process, 0) else 2.0
+        if self.period and self.length < 4 * self.period:
+            return np.inf  # a season that is seen less than four times
         if self.phi <= 0.3 and not self.period:
             return 1.0
         kept = 1.0 - self.phi
         return 2.0 if self.phi <= 0.9 and self.length * kept >= 100 - 1e-9 and window * kept >= 5 - 1e-9 else np.inf
 
 
+def cyclic(random, length):
+    """An autoregression of order 2 whose spectrum peaks at a period of 24 samples."""
+    rows = lfilter([1.0], [1.0, -1.9 * np.cos(np.pi / 12), 0.9025], random.standard_normal(length + _BURN))[_BURN:]
+    return rows / rows.std()
+
+
+def counts(random, length, is_weekly=True):
+    """Hourly counts with a day, and a week if it is said, that start at any hour of the week."""
+    hour = np.arange(length) + random.integers(168)
+    rate = 20 * (1 + 0.6 * np.sin(2 * np.pi * hour / 24)) * np.where(is_weekly & (hour // 24 % 7 >= 5), 0.6, 1.0)
+    return random.poisson(rate).astype(float)
+
+
+def weekdays(random, length):
+    """Daily counts with a week."""
+    day = np.arange(length) + random.integers(7)
+    return random.poisson(50 * np.where(day % 7 >= 5, 0.6, 1.0)).astype(float)
+
+
+def pulses(random, length):
+    """Pulses of three samples every 30 samples, 6 more or less, in noise."""
+    rows, at = 0.2 * random.standard_normal(length), random.integers(30)
+    while at < length - 3:
+        rows[at : at + 3] += np.array([3.0, 2.0, 1.0]) * random.uniform(0.7, 1.3)
+        at += int(random.uniform(24, 36))
+    return rows
+
+
+def garch(random, length):
+    """Volatility with a reaction of 0.1 and a persistence of 0.98, of unit variance in the long run."""
+    rows, variance = np.empty(length + 2 * _BURN), 1.0
+    for i, shock in enumerate(random.standard_normal(len(rows))):
+        rows[i] = np.sqrt(variance) * shock
+        variance = 0.02 + 0.1 * rows[i] ** 2 + 0.88 * variance
+    return rows[2 * _BURN :]
+
+
+def long_memory(random, length):
+    """Fractional noise of order 0.4."""
+    n = length + 2000
+    k = np.arange(1, n)
+    rows = np.convolve(random.standard_normal(n), np.append(1.0, np.cumprod((k - 0.6) / k)))[:n][-length:]
+    return rows / rows.std()
+
+
+PROCESSES = {
+    "cyclic AR(2), period 24": cyclic,
+    "hourly counts with day": lambda random, length: counts(random, length, False),
+    "hourly counts with day and week": counts,
+    "daily counts with week": weekdays,
+    "pulses every 24 to 36 samples": pulses,
+    "GARCH(.1, .88)": garch,
+    "long memory, d = .4": long_memory,
+}
+LEAST = {"GARCH(.1, .88)": 5000, "long memory, d = .4": np.inf, "hourly counts with day and week": 700}
+
+
 def draw(cell, run, shift=0.0):
     """The series, (T, d); a shift in deviations begins at its middle."""
+    if cell.process:
+        rows = PROCESSES[cell.process](np.random.default_rng([run, cell.length, len(cell.process)]), cell.length)
+        rows[cell.length // 2 :] += shift * rows.std()
+        return rows[:, None]
     random = np.random.default_rng(
         [run, cell.length, round(100 * cell.phi), cell.d, cell.period, round(8 * cell.trend)]
     )
@@ -67,11 +133,16 @@ def draw(cell, run, shift=0.0):
 
 
 def right_way(cell, run, shift=0.0):
-    """The library's p-value of the largest change and its place; a report at alpha is a p-value of at most alpha."""
-    with warnings.catch_warnings():  # a straight line may explain more than any step: no candidate is left
+    """The p-value and the place of what is reported at 5 %, nearest to the middle; 1 and -1 without a report."""
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore", dd.DensDiffWarning)
-        found = dd.detect_changes(draw(cell, run, shift), window=cell.window, n_changes=1, random_state=run)
-    return (found.pvalues[0], found.changes[0]) if len(found.changes) else (1.0, -1)
+        found = dd.detect_changes(draw(cell, run, shift), window=cell.window, alpha=ALPHA, random_state=run)
+    if not len(found.changes):
+        return 1.0, -1
+    if not shift:
+        return found.pvalues.min(), found.changes[found.pvalues.argmin()]
+    nearest = np.abs(found.changes - cell.length // 2).argmin()
+    return found.pvalues[nearest], found.changes[nearest]
 
 
 def statistic(rows, window, lag, seed):
@@ -114,8 +185,9 @@ INTRO = """## False alarms of change detection
 Share of series without change in which `detect_changes` reports anything, at alpha = 5 % and 1 %. Series have unit
 variance; t3 has shocks of three degrees of freedom; a sine has unit variance itself; a trend climbs evenly from end to
 end. Promised: at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
-where T (1 - phi) >= 100 and window (1 - phi) >= 5; nothing for shorter series or for seasons longer than two windows,
-whose figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
+where T (1 - phi) >= 100 and window (1 - phi) >= 5, and for counts, pulses and cycles; nothing for shorter series, for
+seasons seen less than four times (a week in 200 hours), for GARCH below 5000 samples and for long memory, which
+get a note; their figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
 above alpha + 3 standard errors where that is promised, is marked with !. Beside it the share of series in which a
 shift of so many deviations at the middle is found at 5 % within a window of its place. "Permuted" is the wrong way,
 kept for comparison: the largest contrast of E6 among those of the same samples in random order.
@@ -134,11 +206,12 @@ def cells():
     season = [Cell(t, period=p) for p in (20, 50) for t in (200, 500, 1000, 2000)] + [Cell(500, window=50, period=50)]
     drift = [Cell(t, trend=k) for t, k in ((200, 1.0), (500, 1.0), (2000, 1.0), (200, 3.0), (500, 3.0), (500, 10.0))]
     drift += [Cell(500, 0.3, trend=3.0)]
-    return auto + fixed + heavy + wide + season + drift
+    other = [Cell(t, process=name) for name in PROCESSES for t in (200, 1000, 5000)]
+    return auto + fixed + heavy + wide + season + drift + other
 
 
 def deviations(cell):
-    return 1.0 if cell.phi < 0.5 and not cell.period else 2.0
+    return 1.0 if cell.phi < 0.5 and not cell.period and not cell.process else 2.0
 
 
 def shows_wrong_way(cell):

@@ -72,6 +72,17 @@ def contrasts(sums: FloatArray, scales: list[int], low: int, high: int) -> Float
     return values
 
 
+def largest_contrasts(sums: FloatArray, scales: list[int]) -> FloatArray:
+    """The largest contrast over all scales at every border of a series of blocks, (n + 1,); -inf near the ends."""
+    by_scale = contrasts(sums, scales, 0, len(sums) - 1)
+    borders = np.arange(by_scale.shape[1])
+    for level in by_scale[1:]:  # larger scales are known at some borders only
+        finite = np.flatnonzero(np.isfinite(level))
+        if len(finite):
+            level[:] = np.interp(borders, finite, level[finite], left=-np.inf, right=-np.inf)
+    return np.asarray(by_scale.max(axis=0))
+
+
 def line_and_step(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     """What a straight line and what the best single step explains of each column, two (.., p).
 
@@ -112,7 +123,7 @@ def longest_period(rows: FloatArray) -> float:
     return longest
 
 
-def _residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
+def residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
     """What is left of u (B, n, p) around its means between cuts, and where a piece starts, (B, n).
 
     Cuts are made at every local maximum of the contrast, whether it means anything or not: no change may hide in noise.
@@ -146,7 +157,7 @@ class Dependence:
 
 def estimate_dependence(u: FloatArray, window: int) -> Dependence:
     """Variance and correlation of the noise of each series of a batch (B, n, p)."""
-    left, starts = _residuals(u, window)
+    left, starts = residuals(u, window)
     squares = np.square(left).sum(axis=1)
     products = (left[:, 1:] * left[:, :-1] * ~starts[:, 1:, None]).sum(axis=1)
     pieces = starts.sum(axis=1)
@@ -161,7 +172,7 @@ def slow_axes(u: FloatArray, window: int, span: int) -> FloatArray:
 
     Features that look white one by one may share a slow direction, which only sums over some time show.
     """
-    sums = running_sums(_residuals(u[None], window)[0][0])
+    sums = running_sums(residuals(u[None], window)[0][0])
     slow = sums[span:] - sums[:-span]
     return np.asarray(np.linalg.eigh(slow.T @ slow)[1][:, ::-1])
 

@@ -26,6 +26,9 @@ from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
+from densdiff.series.kinds import ChangeKind, describe_changes
+from densdiff.series.period import Period
+from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
@@ -63,6 +66,10 @@ class ChangesResult(Receipt):
     window, lag : int
         Samples in the smallest window and in a subsequence.
     alpha : float
+    period : float or None
+        Samples in the clearest period of the series; None if none is clear.
+    kinds : tuple of ChangeKind
+        What changed at each change, one entry a change.
     dependence : float
         The correlation from sample to sample that the threshold reckons with, at most; what is slower is called change.
     series, names, times
@@ -88,6 +95,8 @@ class ChangesResult(Receipt):
     series: npt.NDArray[np.float64]
     names: tuple[str, ...]
     times: npt.NDArray[Any] | None
+    period: float | None = None
+    kinds: tuple[ChangeKind, ...] = ()
 
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
@@ -210,7 +219,7 @@ class _Settings:
             sides = f"{messages.argument('window', self.window)} takes {chosen} samples on each side"
             few = f"{messages.name_of('series')} has only {length} in all"
             raise InputError(f"{sides}, but {few}; use a smaller window", argument="window")
-        search = _Search(data, plan, self.model, self.tuning, self.n_changes)
+        search = _Search(data, plan, self.model, self.tuning, self.n_changes, chosen is not None)
         if plan.lag < self.lag != _LAG:  # nobody chose the default
             cut = f"lag reduced from {self.lag} to {plan.lag}, an eighth of the window of {plan.window} samples"
             search.notes.append(cut)
@@ -284,8 +293,15 @@ class _Search:
     """One series on its way to a result."""
 
     def __init__(
-        self, data: Series, plan: Plan, model: LSDD | KDEDifference | KLIEP, tuning: str, n_changes: int | None
+        self,
+        data: Series,
+        plan: Plan,
+        model: LSDD | KDEDifference | KLIEP,
+        tuning: str,
+        n_changes: int | None,
+        is_window_given: bool,
     ) -> None:
+        self.is_window_given = is_window_given
         self.data, self.plan, self.model, self.n_changes = data, plan, model, n_changes
         self.by_windows = tuning == "window" or not isinstance(model, LSDD)
         self.notes = list(data.notes)
@@ -299,22 +315,40 @@ class _Search:
             if not is_constant:
                 messages.warn(self.notes[-1])
             return self._result(np.empty(0, np.intp), np.empty(0), np.full(len(rows), np.nan), np.inf, None)
-        lsdd = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
-        scan = SeriesScan.of(rows, plan, lsdd, self.by_windows)
-        lines, least = beyond_lines(rows, scan, lsdd)
         if self.by_windows:
-            changes, pvalues, scores, threshold = self._peaks(scan)
-        else:
-            changes, pvalues = scan.segment(self.n_changes)
-            scores, threshold = _contrasts_at_samples(scan), scan.threshold
+            return self._search_windows()
+        assert isinstance(self.model, LSDD)
+        outcome = search_series(rows, self.data.names, plan, self.model, self.n_changes)
+        scores, threshold = outcome.search.contrasts_at_samples(plan.alpha), outcome.search.threshold(plan.alpha)
+        self.notes += outcome.notes
+        if self.is_window_given and outcome.period is not None and outcome.period.samples > plan.window:
+            short = f"window has {plan.window} samples, less than the period of {outcome.period.samples:.3g}"
+            messages.warn(f"{short}; use a window of two periods or more, or 'auto'", self.notes)
+        if self.n_changes is None and not len(outcome.changes) and not outcome.notes:
+            self._note_score(scores, threshold)
+        return self._result(outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome.period)
+
+    def _note_score(self, scores: FloatArray, threshold: float) -> None:
+        """Say why a score above the threshold is no change."""
+        if (highest := float(np.nanmax(scores))) > threshold:
+            place = int(np.nanargmax(scores))
+            why = "moved to its best place between the ends, the contrast stays below it"
+            self.notes.append(
+                f"the score at {place} is {highest:.3g}, above the threshold of {threshold:.3g}, but {why}"
+            )
+
+    def _search_windows(self) -> ChangesResult:
+        """Changes by scores of models that are fitted at every position."""
+        rows, plan = self.data.rows, self.plan
+        lsdd = self.model if isinstance(self.model, LSDD) else LSDD(solver="centers", n_centers=CENTERS)
+        scan = SeriesScan.of(rows, plan, lsdd, True)
+        lines, least = beyond_lines(rows, scan, lsdd)
+        changes, pvalues, scores, threshold = self._peaks(scan)
         pvalues = np.maximum(pvalues, least)
         if self.n_changes is None:
             is_significant = pvalues <= plan.alpha
             if len(lines) and not is_significant.any() and len(is_significant):
-                which = ", ".join(messages.shown(self.data.names[j]) for j in lines)
-                self.notes.append(
-                    f"the level of {which} follows a straight line, and nothing changes besides that trend"
-                )
+                self.notes.append(trend_note(self.data.names, lines))
             changes, pvalues = changes[is_significant], pvalues[is_significant]
         return self._result(changes, pvalues, scores, threshold, scan)
 
@@ -350,6 +384,7 @@ class _Search:
         scores: FloatArray,
         threshold: float,
         scan: SeriesScan | None,
+        period: Period | None = None,
     ) -> ChangesResult:
         plan = self.plan
         if self.n_changes is not None and len(changes) < self.n_changes:
@@ -369,6 +404,8 @@ class _Search:
             series=self.data.rows,
             names=self.data.names,
             times=self.data.times,
+            period=None if period is None else period.samples,
+            kinds=describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window),
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
@@ -379,10 +416,3 @@ class _Search:
             tuning=_TUNED["LSDD at every position" if self.by_windows and name == "LSDD" else name],
             warnings=tuple(self.notes),
         )
-
-
-def _contrasts_at_samples(scan: SeriesScan) -> FloatArray:
-    """The largest contrast at every sample, straight between the borders of blocks, (T,)."""
-    score = scan.contrasts()
-    finite = np.where(np.isfinite(score), score, np.nan)
-    return np.interp(np.arange(scan.plan.length), scan.borders(), finite, left=np.nan, right=np.nan)

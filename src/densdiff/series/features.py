@@ -6,6 +6,7 @@ What is done with the features lives in `scan`; those of a stream are made in `s
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
@@ -18,6 +19,7 @@ MOST_FEATURES = 12
 KEPT = 0.98  # of the variance of the features
 _PART = 2000  # rows that tell the principal axes
 _BLOCK = 4096
+_EXTREME = 300  # a power of two
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,23 @@ class SeriesFeatures:
     unit: float  # a user's sigma is one in inner units times this
 
 
-def subsequences(rows: FloatArray, lag: int) -> FloatArray:
-    """The vectors [y(t), .., y(t + lag - 1)], (T - lag + 1, d lag)."""
+def subsequences(rows: FloatArray, lag: int, spacing: int = 1) -> FloatArray:
+    """The vectors [y(t), y(t + spacing), .., y(t + (lag - 1) spacing)], one for each t at which it ends, (N, d lag)."""
     if lag == 1:
         return rows
-    return np.lib.stride_tricks.sliding_window_view(rows, lag, axis=0).reshape(len(rows) - lag + 1, -1)
+    span = (lag - 1) * spacing + 1
+    windows = np.lib.stride_tricks.sliding_window_view(rows, span, axis=0)[..., ::spacing]
+    return windows.reshape(len(rows) - span + 1, -1)
+
+
+def moderate_units(rows: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intc]]:
+    """Rows in units in which squares and their sums neither overflow nor vanish, and the powers of two that do it.
+
+    Only columns with extreme units are touched.
+    """
+    exponent = np.frexp(np.abs(rows).max(axis=0))[1]
+    exponent = np.where(np.abs(exponent) < _EXTREME, 0, exponent).astype(np.intc)
+    return (np.ldexp(rows, -exponent) if exponent.any() else rows), exponent
 
 
 def own_scaling(rows: FloatArray, standardize: bool) -> tuple[Scaling, FloatArray]:

@@ -119,13 +119,7 @@ class SeriesScan:
 
     def contrasts(self) -> FloatArray:
         """The largest contrast over all scales at the border of every block, (n + 1,); -inf near the ends."""
-        by_scale = contrasts.contrasts(self.sums, self.scales, 0, len(self.level))
-        borders = np.arange(by_scale.shape[1])
-        for level in by_scale[1:]:  # larger scales are known at some borders only
-            finite = np.flatnonzero(np.isfinite(level))
-            if len(finite):
-                level[:] = np.interp(borders, finite, level[finite], left=-np.inf, right=-np.inf)
-        return np.asarray(by_scale.max(axis=0))
+        return contrasts.largest_contrasts(self.sums, self.scales)
 
     def borders(self) -> IntArray:
         """The sample at which each block begins, and the one after the last, (n + 1,)."""

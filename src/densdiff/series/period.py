@@ -1,0 +1,103 @@
+"""The period of a series, from the autocorrelation of its columns.
+
+What is done with it lives in `rhythm` (blocks of two periods) and in `season` (means of each phase).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core import contrasts
+from densdiff.core.contrasts import IntArray
+from densdiff.core.scaling import FloatArray
+
+_CLEAR = 0.1  # autocorrelation one period away; white noise of 1000 samples rarely has it
+_ERRORS = 4.0  # standard errors of the autocorrelation of white noise, for short series
+_FIRST = 0.6  # of the highest peak: the first peak as high as that is the period, the higher ones its multiples
+_CHANCE = 4.0  # standard errors that noise of this dependence may reach
+_LASTING = 0.5  # of the autocorrelation one period away, several periods away
+_SHORTEST = 3  # samples
+_MULTIPLES = 8  # of a period, over which a season must last
+_MOST_MULTIPLES = 64
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period in samples, and the autocorrelation one period away, and on average several periods away."""
+
+    samples: float
+    strength: float
+    lasting: float
+
+
+def find_period(rows: FloatArray, longest: float) -> Period | None:
+    """The first high peak of the mean autocorrelation of all columns (T, d), beyond its first fall; None if not clear.
+
+    Peaks later than ``longest`` samples do not count.
+    """
+    whole = _autocorrelation(rows)
+    correlation = whole[: max(0, int(longest) + 2)]
+    below = np.flatnonzero(correlation < 0)
+    start = int(below[0]) if len(below) else int(correlation.argmin()) if len(correlation) else 0
+    peaks = start + _local_maxima(correlation[start:])
+    peaks = peaks[peaks >= _SHORTEST]
+    if not len(peaks):
+        return None
+    highest = float(correlation[peaks].max())
+    if highest < max(_CLEAR, _ERRORS / np.sqrt(len(rows) * rows.shape[1])):
+        return None
+    first = int(peaks[correlation[peaks] >= _FIRST * highest][0])
+    samples = float(_refined(whole, _peak_place(correlation, first)))
+    period = Period(samples, float(correlation[first]), _lasting(whole, samples))
+    # by Bartlett's formula with the correlations before the first fall: slow noise has chance peaks, which do not last
+    error = np.sqrt((1.0 + 2.0 * np.square(correlation[1:start]).sum()) / len(rows))
+    is_chance = highest < _CHANCE * error and period.lasting < _LASTING * period.strength
+    return None if is_chance else period
+
+
+def _refined(correlation: FloatArray, period: float) -> float:
+    """The period from the peaks at its multiples, as far as they stay in place: far ones tell it most exactly."""
+    multiple, reach = 2, max(1, int(period / 4))
+    while multiple * period + reach + 1 < len(correlation) / 2 and multiple <= _MOST_MULTIPLES:
+        low = round(multiple * period) - reach
+        nearby = low + _local_maxima(correlation[low : low + 2 * reach + 1])
+        if not len(nearby):
+            break
+        period = _peak_place(correlation, int(nearby[correlation[nearby].argmax()])) / multiple
+        multiple *= 2
+    return period
+
+
+def _lasting(correlation: FloatArray, period: float) -> float:
+    """Mean autocorrelation at two to eight periods, up to half of the series."""
+    multiples = np.round(period * np.arange(2, _MULTIPLES + 1)).astype(np.intp)
+    multiples = multiples[multiples <= len(correlation) / 2]
+    return float(correlation[multiples].mean()) if len(multiples) else 0.0
+
+
+def _autocorrelation(rows: FloatArray) -> FloatArray:
+    """Mean over the columns (T, d) without their straight lines, at lags 0, .., T - 1, each divided by its count."""
+    length = len(rows)
+    scaled = rows / np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny)
+    left = scaled - scaled.mean(axis=0) - contrasts.fitted_lines(scaled)
+    padded = 1 << (2 * length - 1).bit_length()
+    total, used = np.zeros(length), 0
+    for column in left.T:
+        products = np.fft.irfft(np.square(np.abs(np.fft.rfft(column, padded))), padded)[:length]
+        if products[0] > 0:
+            total += products / products[0]
+            used += 1
+    return np.asarray(total / max(used, 1) * (length / (length - np.arange(length))))
+
+
+def _local_maxima(values: FloatArray) -> IntArray:
+    """Places that are higher than the next and not lower than the one before."""
+    inner = values[1:-1]
+    return np.flatnonzero((inner >= values[:-2]) & (inner > values[2:])) + 1
+
+
+def _peak_place(values: FloatArray, place: int) -> float:
+    """The top of the parabola through a peak and its neighbours."""
+    before, peak, after = values[place - 1 : place + 2]
+    curvature = before - 2.0 * peak + after
+    return place + (0.5 * (before - after) / curvature if curvature < 0 else 0.0)

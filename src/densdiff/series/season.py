@@ -1,0 +1,119 @@
+"""Seasons: means of each phase, taken off where a window is too short to average over them; slow waves that may be one.
+
+The period comes from `period`; changes of the season itself are found in `rhythm`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from densdiff.core.contrasts import IntArray
+from densdiff.core.scaling import FloatArray
+from densdiff.series.period import find_period
+
+_CYCLES = 4.0  # of a season in the series, at least: fewer do not tell a season from changes
+_HELD = 3.0  # periods in a window, from which on a season averages out
+_STRONG = 0.4  # autocorrelation one period away
+_STRONG_TOO = 0.15  # of a second season, once there is a first
+_LASTING = 0.7  # of it, several periods away: a season does not lose its phase
+_SEASONS = 3  # day, week and year
+_BETTER = 0.95  # of what steps leave over, at most, is left by a wave
+_SAME = 0.1  # of a period: one that was taken off already
+_WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
+_SMALL = 0.1  # of the mean size, added to sizes before their logarithm
+_BEND = 0.5  # cycles: what is less is a bend and no wave
+
+
+@dataclass(frozen=True)
+class Deseasoned:
+    """A series without its seasons, and their periods in samples."""
+
+    rows: FloatArray  # (T, d)
+    periods: tuple[float, ...]
+
+
+def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
+    """Rows without the phase means of their periods, if a window holds fewer than three of the longest."""
+    left = rows
+    periods: list[float] = []
+    while len(periods) < _SEASONS:
+        period = find_period(left, len(rows) / _CYCLES)
+        strong = _STRONG_TOO if periods else _STRONG
+        if period is None or period.strength < strong or period.lasting < _LASTING * period.strength:
+            break
+        if any(abs(period.samples - other) < _SAME * other for other in periods):
+            break
+        samples, means = _best_phase_means(left, period.samples)
+        left = left - means
+        periods.append(samples)
+    if _HELD * max(periods, default=0.0) <= window:
+        return Deseasoned(rows, ())
+    return Deseasoned(left, tuple(periods))
+
+
+def _best_phase_means(rows: FloatArray, period: float) -> tuple[float, FloatArray]:
+    """The period or the whole number next to it, whichever explains more, and its phase means."""
+    candidates = [(samples, phase_means(rows, samples)) for samples in (float(round(period)), period)]
+    return max(candidates, key=lambda candidate: float(np.square(candidate[1]).sum()))
+
+
+def phase_means(rows: FloatArray, period: float) -> FloatArray:
+    """The mean of all samples at the same phase, around the mean of all, one row a sample, (T, d)."""
+    n_phases = max(2, round(period))
+    phases = np.floor(np.arange(len(rows)) % period * (n_phases / period)).astype(np.intp) % n_phases
+    counts = np.bincount(phases, minlength=n_phases)
+    centred = rows - rows.mean(axis=0)
+    means = np.stack([np.bincount(phases, column, n_phases) for column in centred.T], axis=1)
+    return np.asarray((means / np.maximum(counts, 1)[:, None])[phases])
+
+
+@dataclass(frozen=True)
+class SlowWave:
+    """Columns whose level follows a slow wave around a straight line better than it follows steps."""
+
+    columns: IntArray
+    values: FloatArray  # (n, columns), around their mean
+    cycles: float  # of the wave that explains most
+
+
+def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
+    """The wave that explains more of block means (n, d) than steps at some borders do; None if none does.
+
+    A season that is seen less than four times has no phase means worth the name, and a wave with three numbers that
+    beats several steps is the simpler story.
+    """
+    n, d = level.shape
+    centred = level - level.mean(axis=0)
+    edges = np.concatenate([[0], borders, [n]])
+    sizes = np.diff(edges)
+    sums = np.add.reduceat(centred, edges[:-1], axis=0)
+    by_steps = (np.square(sums) / sizes[:, None]).sum(axis=0)  # (d,)
+    by_wave, fitted, cycles = np.full(d, -np.inf), np.zeros((n, d)), np.zeros(d)
+    for count in _WAVES:
+        basis = _wave_basis(n, count)
+        coefficients = basis.T @ centred
+        explained = np.square(coefficients).sum(axis=0)
+        better = explained > by_wave
+        by_wave, cycles = np.where(better, explained, by_wave), np.where(better, count, cycles)
+        fitted[:, better] = basis @ coefficients[:, better]
+    total = np.square(centred).sum(axis=0)
+    columns = np.flatnonzero(total - by_wave < _BETTER * (total - by_steps))
+    columns = columns[cycles[columns] >= _BEND]
+    if not len(columns):
+        return None
+    return SlowWave(columns, fitted[:, columns], float(cycles[columns[by_wave[columns].argmax()]]))
+
+
+def even_spread(values: FloatArray, cycles: float) -> FloatArray:
+    """Values (T,) divided by a spread that follows a wave of so many cycles."""
+    sizes = np.abs(values)
+    logs = np.log(sizes + _SMALL * max(float(sizes.mean()), np.finfo(float).tiny))
+    basis = _wave_basis(len(values), cycles)
+    return np.asarray(values / np.exp(basis @ (basis.T @ (logs - logs.mean()))))
+
+
+def _wave_basis(n: int, cycles: float) -> FloatArray:
+    """Orthonormal columns that span a constant, a line and a wave, (n, 4)."""
+    time = np.linspace(-1.0, 1.0, n)
+    angle = np.pi * cycles * time
+    return np.asarray(np.linalg.qr(np.stack([np.ones(n), time, np.cos(angle), np.sin(angle)], axis=1))[0])

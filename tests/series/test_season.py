@@ -1,0 +1,59 @@
+"""Seasons and slow waves are told from changes."""
+
+import numpy as np
+import pytest
+
+from densdiff import detect_changes
+from densdiff.series.season import find_slow_wave, phase_means, remove_seasons
+
+
+def counts(seed, length, gain=1.0, is_weekly=True):
+    random = np.random.default_rng(seed)
+    hour = np.arange(length)
+    rate = 20 * (1 + 0.6 * np.sin(2 * np.pi * hour / 24)) * np.where(is_weekly & (hour // 24 % 7 >= 5), 0.6, 1.0)
+    return random.poisson(np.where(hour >= length // 2, gain, 1.0) * rate).astype(float)
+
+
+def test_phase_means_are_the_means_of_each_phase():
+    rows = np.random.default_rng(0).standard_normal((40, 2))
+    centred = rows - rows.mean(axis=0)
+    slow = np.array([centred[t % 7 :: 7].mean(axis=0) for t in range(40)])
+    np.testing.assert_allclose(phase_means(rows, 7.0), slow, atol=1e-12)
+
+
+def test_day_and_week_are_taken_off_together():
+    season = remove_seasons(counts(0, 1000)[:, None], 33)
+    assert season.periods == pytest.approx((24, 168), rel=0.01)
+
+
+def test_a_season_that_a_window_holds_three_times_stays():
+    rows = counts(0, 1000, is_weekly=False)[:, None]
+    assert remove_seasons(rows, 75).rows is rows
+    assert remove_seasons(rows, 60).periods == pytest.approx((24,), rel=0.01)
+
+
+def test_a_change_under_a_season_is_found():
+    for seed in range(3):
+        found = detect_changes(counts(seed, 1000, 1.5), random_state=seed)
+        assert np.abs(found.changes - 500).min() <= 24
+
+
+def test_a_week_without_change_is_no_change():
+    assert sum(len(detect_changes(counts(s, 1000), random_state=s).changes) > 0 for s in range(4)) <= 1
+
+
+def test_a_season_seen_less_than_three_times_is_a_note_and_no_changes():
+    random = np.random.default_rng(0)
+    rows = random.poisson(50 * (1 + 0.5 * np.sin(2 * np.pi * np.arange(1000) / 365)))
+    found = detect_changes(rows, random_state=0)
+    assert found.changes.tolist() == []
+    assert "follows a slow wave, seen 2.8 times" in found.warnings[-1]
+
+
+def test_steps_are_no_wave():
+    level = np.repeat([0.0, 1.0, 0.0, 1.0], 25)[:, None] + 0.1 * np.random.default_rng(1).standard_normal((100, 1))
+    assert find_slow_wave(level, np.array([25, 50, 75])) is None
+    wave = np.sin(np.linspace(0, 4 * np.pi, 100))[:, None]
+    found = find_slow_wave(wave, np.array([25, 50, 75]))
+    assert found.cycles == pytest.approx(2.0, abs=0.13)
+    assert found.columns.tolist() == [0]
