@@ -42,6 +42,7 @@ def test_a_dependent_reference_in_random_order_is_caught():
     assert realized(Cell("AR 0.9", rows=4000, window=20, run_length=200), study.shuffled) < 0.4
 
 
+@pytest.mark.hostile(56)
 @pytest.mark.parametrize("law", ["AR 0.9", "trend 2"])
 def test_where_the_run_length_cannot_be_promised_a_warning_says_so(law):
     monitor = monitor_of(Cell(law, rows=1000, window=20, run_length=200), 0)
