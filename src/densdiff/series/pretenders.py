@@ -25,6 +25,7 @@ _WEEK = 7
 _FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
 
+_CLUSTERS = "volatility comes in clusters, which cannot be told from changes of spread here"
 _LONG_MEMORY = (
     "what is left between the changes has a long memory; such noise makes changes like these by itself, "
     "and they cannot be told apart"
@@ -63,6 +64,9 @@ def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: L
         residuals = volatility.segment_residuals(season.rows, outcome.changes)
         if volatility.has_long_memory(residuals, max(season.periods, default=None)):
             notes.append(_LONG_MEMORY)
+        is_chance_period = period is not None and period.lasting < 0.5 * period.strength
+        if is_chance_period and volatility.has_clusters(residuals):
+            notes.append(_CLUSTERS)
     return replace(outcome, notes=tuple(notes))
 
 
