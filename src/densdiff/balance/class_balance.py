@@ -15,15 +15,9 @@ from scipy.stats import t as student
 from sklearn.base import BaseEstimator, clone
 
 from densdiff import messages
-from densdiff.balance.mixture import (
-    MOST_ROWS,
-    LabelledSample,
-    LearnedMixture,
-    MixtureEstimate,
-    encode_columns,
-    estimate_by_kde,
-    estimate_by_lsdd,
-)
+from densdiff.balance.labelled import LabelledSample, encode_columns
+from densdiff.balance.learned import LearnedMixture
+from densdiff.balance.mixture import MixtureEstimate, estimate_by_kde, estimate_by_lsdd
 from densdiff.balance.pictures import mixture_picture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
@@ -37,6 +31,7 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Mixture, Receipt
 from densdiff.threads import on_one_thread
 
+MOST_ROWS = 100_000  # labelled rows that are used: their features are held in memory
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 

@@ -1,6 +1,7 @@
 """Weighted regularized least squares in the space of a kernel, with an intercept, for a path of lam.
 
-Kernels between rows come from `kernel`; the choice of sigma and lam is made by those who call.
+The kernel is given between all rows, or by features of the rows. Kernels come from `kernel`; sigma and lam are chosen
+by those who call.
 """
 
 from collections.abc import Iterator
@@ -41,6 +42,44 @@ class KernelRidge:
     def scores(self, cross: FloatArray) -> FloatArray:
         """Values at rows whose kernel to the training rows is ``cross`` (m, n), (L, m, K)."""
         return np.asarray(cross @ self.dual + self.offset[:, None])
+
+
+class FeatureRidge:
+    """The same as `KernelRidge` for the kernel <phi(x), phi(x')> of features (n, r), from an r x r matrix."""
+
+    def __init__(self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray) -> None:
+        middle, mean = weights @ features, weights @ targets  # (r,), (K,)
+        weighted = features * weights[:, None]
+        scatter = weighted.T @ features - np.outer(middle, middle)
+        values, vectors = np.linalg.eigh(scatter)
+        values = np.maximum(values, 0.0)
+        loads = vectors.T @ (weighted.T @ targets - np.outer(middle, mean))  # (r, K)
+        unit = float(values.sum()) / len(features)
+        if unit <= _ROUNDING * float(weights @ np.square(features).sum(axis=1)):
+            unit, loads = 1.0, np.zeros_like(loads)
+        self.slopes = vectors @ (loads / (values + unit * lams[:, None])[:, :, None])  # (L, r, K)
+        self.offset = mean - middle @ self.slopes  # (L, K)
+
+    def scores(self, features: FloatArray, lam: int | None = None) -> FloatArray:
+        """Values at rows with these features (m, r), (L, m, K); at one lam by its number, (m, K)."""
+        if lam is not None:
+            return np.asarray(features @ self.slopes[lam] + self.offset[lam])
+        return np.asarray(features @ self.slopes + self.offset[:, None])
+
+
+def landmark_features(gram: FloatArray) -> FloatArray:
+    """The map (l, r) that turns kernels to landmarks into features whose products are the kernel between landmarks.
+
+    ``gram`` (l, l) is the kernel between the landmarks, positive semidefinite up to a constant of each row, which the
+    map removes: products of features are then the kernel with the landmarks' mean as its origin.
+    """
+    centred = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
+    values, vectors = np.linalg.eigh(centred)
+    kept = values > _ROUNDING * len(gram) * max(float(values[-1]), 0.0)
+    if not kept.any():
+        return np.zeros((len(gram), 1))
+    turn = vectors[:, kept] / np.sqrt(values[kept])  # columns sum to 0: constants of a row vanish
+    return np.asarray(turn - turn.mean(axis=0))
 
 
 def row_slices(rows: FloatArray, columns: int) -> Iterator[slice]:

@@ -13,7 +13,7 @@ from densdiff.core.scaling import FloatArray
 
 _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
 _FLAT = 1e-12
-_STEPS = 60
+_STEPS, _FIRST_STEPS = 60, 5
 _GRID = 201
 
 
@@ -40,9 +40,12 @@ def likeliest_shares(ratios: FloatArray, weights: FloatArray, prior: float) -> F
     """The p that maximizes sum_i w_i log(r_i'p) + prior sum_c log(p_c + 0.05) over the simplex, (K,).
 
     ``ratios`` (m, K) are densities of the classes at each row up to a factor of the row. Newton's method, each step
-    a quadratic minimum on the simplex, halved until the objective rises; the objective is concave.
+    a quadratic minimum on the simplex, halved until the objective rises; the objective is concave. It starts where a few
+    steps of expectation and maximization lead, since from equal shares densities near 0 send the first step astray.
     """
     p = np.full(ratios.shape[1], 1.0 / ratios.shape[1])
+    for _ in range(_FIRST_STEPS):
+        p = p * (weights @ (ratios / (ratios @ p)[:, None])) / weights.sum()
 
     def objective(p: FloatArray) -> float:
         return float(weights @ np.log(ratios @ p) + prior * np.log(p + _PULL).sum())
