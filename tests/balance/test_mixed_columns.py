@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import densdiff as dd
-from densdiff.balance.mixture import encode_columns
+from densdiff.balance.labelled import encode_columns
 from densdiff.core.scaling import pooled_scaling
 from tests.classes import fitted
 

@@ -4,18 +4,21 @@ A kernel is represented on at most some hundred labelled rows, the landmarks; wi
 """
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from densdiff.balance.labelled import LabelledSample
 from densdiff.core import kernel, metric
-from densdiff.core.class_scores import landmark_features, row_slices
+from densdiff.core.class_scores import landmark_map, row_slices
+from densdiff.core.mixture_fit import FeatureMeans, mixture_pvalue
 from densdiff.core.scaling import FloatArray
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 WIDTHS = np.array([2.0, 1.0, 0.5])  # of the median distance, and the weight of each in the kernel
 _LANDMARKS, _MORE_LANDMARKS, _MANY = 200, 400, 2000  # the second number from so many labelled rows on
+_MOST_LABELLED, _MOST_NEW = 5_000, 10_000  # rows whose class means are compared
 
 
 class RowFeatures:
@@ -23,37 +26,77 @@ class RowFeatures:
 
     def __init__(self, kernel_of: Kernel, landmarks: FloatArray) -> None:
         self._kernel, self._landmarks = kernel_of, landmarks
-        self._turn = landmark_features(kernel_of(landmarks, landmarks))
+        self._turn = landmark_map(kernel_of(landmarks, landmarks))
+        self._known: list[tuple[FloatArray, FloatArray]] = []
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Features of rows, (m, r)."""
+        """Features of rows, (m, r); those of the last two samples are remembered, since all folds ask for them."""
+        for sample, features in self._known:
+            if sample is rows:
+                return features
+        self._known = [*self._known[-1:], (rows, self._features(rows))]
+        return self._known[-1][1]
+
+    def _features(self, rows: FloatArray) -> FloatArray:
         features = np.empty((len(rows), self._turn.shape[1]))
         for block in row_slices(rows, len(self._landmarks)):
             features[block] = self._kernel(rows[block], self._landmarks) @ self._turn
         return features
 
 
-def landmarks(labelled: LabelledSample, seed: int) -> FloatArray:
-    """Rows that stand for all, drawn evenly from the classes, (l, d)."""
-    count = _LANDMARKS if len(labelled.rows) < _MANY else _MORE_LANDMARKS
-    return labelled.rows[labelled.draw(count, seed)]
+class KernelFeatures:
+    """The features of three kernels: additive and local ones without labels, and a learned one."""
+
+    def __init__(self, labelled: LabelledSample, seed: int) -> None:
+        self.labelled, self._seed = labelled, seed
+        chosen = self._landmarks(labelled)
+        self.sigma = kernel.median_distance(chosen)
+        self.additive = RowFeatures(additive_kernel, chosen)
+        self.local = RowFeatures(_gaussians([np.eye(chosen.shape[1])], chosen), chosen)
+
+    def _landmarks(self, labelled: LabelledSample) -> FloatArray:
+        """Rows that stand for all, drawn evenly from the classes, (l, d)."""
+        count = _LANDMARKS if len(labelled.rows) < _MANY else _MORE_LANDMARKS
+        return labelled.rows[labelled.draw(count, self._seed)]
+
+    @cached_property
+    def learned(self) -> RowFeatures:
+        """Features of the kernel learned from all labelled rows."""
+        return self._learn(self.labelled)
+
+    def learn(self, labelled: LabelledSample) -> RowFeatures:
+        """Features of the kernel learned from some labelled rows."""
+        return self.learned if labelled is self.labelled else self._learn(labelled)
+
+    def _learn(self, labelled: LabelledSample) -> RowFeatures:
+        """Gaussians of three widths in two metrics learned from the labels."""
+        learners = (metric.column_metric, metric.direction_metric)
+        turns = [learn(labelled.rows, labelled.codes, labelled.balanced) for learn in learners]
+        chosen = self._landmarks(labelled)
+        return RowFeatures(_gaussians(turns, chosen), chosen)
+
+    def sample(self, new: FloatArray) -> tuple[FloatArray, LabelledSample]:
+        """New and labelled rows, drawn where there are many: beside the noise of some thousand theirs is nothing."""
+        labelled, random = self.labelled, np.random.default_rng([self._seed, 9])
+        if len(labelled.rows) > _MOST_LABELLED:
+            labelled = labelled.select(labelled.draw(_MOST_LABELLED, self._seed))
+        if len(new) > _MOST_NEW:
+            new = new[np.sort(random.choice(len(new), _MOST_NEW, replace=False))]
+        return new, labelled
+
+    def mixture_pvalue(self, new: FloatArray, shares: FloatArray) -> float:
+        """p-value of the hypothesis that new rows are a mixture of the classes, whose shares are about ``shares``."""
+        new, labelled = self.sample(new)
+        means = [
+            FeatureMeans.of(of_rows(labelled.rows), labelled.indicator, of_rows(new))
+            for of_rows in (self.additive, self.local)
+        ]
+        return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self._seed, 10]))
 
 
 def additive_kernel(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Minus the sum of absolute differences, (k, l): linear splines of each column, the kernel of the energy distance."""
-    return np.asarray(-cdist(a, b, "cityblock"))
-
-
-def local_kernel(rows: FloatArray) -> Kernel:
-    """Gaussians of three widths around the median distance of the rows."""
-    return _gaussians([np.eye(rows.shape[1])], rows)
-
-
-def learned_kernel(labelled: LabelledSample) -> Kernel:
-    """Gaussians of three widths in two metrics learned from the labels."""
-    learners = (metric.column_metric, metric.direction_metric)
-    turns = [learn(labelled.rows, labelled.codes, labelled.balanced) for learn in learners]
-    return _gaussians(turns, labelled.rows)
+    """|a| + |b| - |a - b| summed over columns, (k, l): linear splines, and the kernel of the energy distance."""
+    return np.asarray(np.abs(a).sum(axis=1)[:, None] + np.abs(b).sum(axis=1) - cdist(a, b, "cityblock"))
 
 
 def _gaussians(turns: list[FloatArray], rows: FloatArray) -> Kernel:

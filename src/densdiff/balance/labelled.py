@@ -3,7 +3,7 @@
 How rows get their features is decided in `scores` and `mixture`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -72,9 +72,19 @@ def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatA
     return Moments(means.T, new.mean(axis=0), of_classes, around.T @ around / (len(new) * max(1, len(new) - 1)))
 
 
-def encode_columns(
-    rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int], standardize: bool
-) -> FloatArray:
+def variance_of_shares(features: FloatArray, labelled: LabelledSample, new: FloatArray, shares: FloatArray) -> float:
+    """Sum of the variances of shares from moment equations, about the shares that the new rows themselves have.
+
+    How many rows of each class a sample happens to hold is no error of an estimate, so that the noise of the new rows is
+    that within the classes. ``shares`` (K,) are about the true ones.
+    """
+    moments = moment_equations(features, labelled, new)
+    per_row = moments.of_classes / np.square(labelled.indicator).sum(axis=0)[:, None, None]  # (K, K, K) covariances
+    inside = replace(moments, of_target=np.tensordot(shares, per_row, axes=1) / len(new))
+    return float(np.square(inside.standard_errors(shares)).sum())
+
+
+def encode_columns(rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int]) -> FloatArray:
     """Rows, then new ones, with a column for each level of a category, (n + m, d').
 
     ``levels`` says how many each column has, 0 for numbers. The columns of one category have a variance of 1 together,
@@ -82,7 +92,7 @@ def encode_columns(
     """
     codes = np.array(levels) > 0
     numbers = np.concatenate([rows, new])[:, ~codes]
-    if standardize and not codes.all():
+    if not codes.all():
         even = np.broadcast_to(1.0 / len(new), len(new))
         numbers = np.concatenate(pooled_scaling(rows[:, ~codes], new[:, ~codes], omega, even, True)[1:])
     weights = np.concatenate([len(rows) * omega, np.ones(len(new))]) / len(numbers)

@@ -6,7 +6,7 @@ density estimates. The default is in `learned`.
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -15,14 +15,19 @@ from densdiff import messages
 from densdiff.balance.labelled import LabelledSample, moment_equations
 from densdiff.core.class_scores import row_slices
 from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import stratified_folds
 from densdiff.core.simplex import Moments, quadratic_minimum
 from densdiff.data import parameters
+from densdiff.data.categories import Levels
+from densdiff.data.pair import Pair
 from densdiff.estimators.kde import KDEDifference, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import Model
 from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import WeightedSample
+from densdiff.sources.array_sample import ArraySample
 
+_BLOCK_ROWS = 5_000  # labelled rows among which all pairs are formed
 _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and lam
 
 
@@ -47,44 +52,65 @@ class RowKernel(Protocol):
 
 
 class KernelMixture:
-    """The nearest mixture (E6) at one model."""
+    """The nearest mixture (E6) at one model; of many labelled rows from pairs within blocks (E17)."""
 
     def __init__(self, labelled: LabelledSample, new: FloatArray, row_kernel: RowKernel, model: Model) -> None:
         self.labelled = labelled
-        self.indicator = labelled.indicator
+        counts = np.bincount(labelled.codes)
+        blocks = max(1, min(-(-len(labelled.rows) // _BLOCK_ROWS), int(counts.min()) // 2))
+        groups = stratified_folds(labelled.codes, 0, blocks)
         self._own = np.empty(len(labelled.rows))  # the kernel of each labelled row with itself
-        self.labelled_features, self.new_features = np.empty((len(labelled.rows), self.indicator.shape[1])), []
-        for block in row_slices(labelled.rows, len(labelled.rows)):
-            values = row_kernel.kernel(model, labelled.rows[block], labelled.rows)
-            self._own[block] = np.diagonal(values, block.start)
-            self.labelled_features[block] = values @ self.indicator
-        for block in row_slices(new, len(labelled.rows)):
-            self.new_features.append(row_kernel.kernel(model, new[block], labelled.rows) @ self.indicator)
+        # mean kernels to each class, of labelled rows without themselves
+        self.labelled_features = np.empty((len(labelled.rows), len(counts)))
+        self.new_features = np.empty((len(new), len(counts)))
+        for group in range(blocks):
+            own, others = np.flatnonzero(groups == group), np.arange(group, len(new), blocks)
+            block = labelled.select(own)
+            indicator = block.indicator
+            for part in row_slices(block.rows, len(block.rows)):
+                values = row_kernel.kernel(model, block.rows[part], block.rows)
+                self._own[own[part]] = np.diagonal(values, part.start)
+                self.labelled_features[own[part]] = values @ indicator
+            rows = np.arange(len(own))
+            self.labelled_features[own, block.codes] -= block.omega * self._own[own]
+            self.labelled_features[own, block.codes] /= 1.0 - block.omega
+            for part in row_slices(others[:, None], len(rows)):
+                values = row_kernel.kernel(model, new[others[part]], block.rows)
+                self.new_features[others[part]] = values @ indicator
 
     def priors(self) -> FloatArray:
-        target = np.concatenate(self.new_features).mean(axis=0)
-        return quadratic_minimum(self.indicator.T @ self.labelled_features, target)
+        """The minimum of E6, in which every row is paired with itself too."""
+        own, omega = np.arange(len(self.labelled.codes)), self.labelled.omega
+        features = self.labelled_features.copy()
+        features[own, self.labelled.codes] *= 1.0 - omega
+        features[own, self.labelled.codes] += omega * self._own
+        return quadratic_minimum(self.labelled.indicator.T @ features, self.new_features.mean(axis=0))
 
     def moments(self) -> Moments:
         """Equations in the features of all rows, without the pairs of a row with itself."""
-        own, omega = np.arange(len(self.labelled.codes)), self.labelled.omega
-        features = self.labelled_features.copy()
-        features[own, self.labelled.codes] -= omega * self._own
-        features[own, self.labelled.codes] /= 1.0 - omega
-        return moment_equations(features, self.labelled, np.concatenate(self.new_features))
+        return moment_equations(self.labelled_features, self.labelled, self.new_features)
 
 
-def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:
+def estimate_by_lsdd(
+    model: LSDD, labelled: LabelledSample, new: FloatArray, names: tuple[str, ...], levels: tuple[Levels, ...]
+) -> MixtureEstimate:
     """The paper's way: the mixture nearest in the L2 distance of a cross-validated `LSDD` (E6).
 
     Sigma and lam are those of the difference between the new rows and the mixture at the estimated shares, found by
-    turns: a fit, the shares at its model, and both once more. Rows are in the user's units here.
+    turns: a fit, the shares at its model, and both once more. Rows are in the user's units here, with codes for
+    categories (E16); a level that only new rows have is one more.
     """
     shares = np.full(int(labelled.codes.max()) + 1, 1.0)
+    if levels:
+        new, levels = _with_unseen_level(new, levels)
     for repeat in range(2):
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
         with messages.collect_warnings() if repeat == 0 else nullcontext():  # the second fit says it all again
-            model.fit(labelled.rows, new, weights_x=weights)
+            if levels:
+                pair = Pair.of(ArraySample(labelled.rows), ArraySample(new), names, levels)
+                model.fit_pair(replace(pair, weights_x=weights))
+            else:
+                model.fit(labelled.rows, new, weights_x=weights)
         scaling = model.fit_.data.scaling
         inner = LabelledSample(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
         mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, model.fit_.choice.best)
@@ -99,6 +125,16 @@ def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> 
         n_centers=len(model.centers_) if model.solver_ == "centers" else None,
         notes=model.fit_.data.notes,
     )
+
+
+def _with_unseen_level(new: FloatArray, levels: tuple[Levels, ...]) -> tuple[FloatArray, tuple[Levels, ...]]:
+    """New rows whose codes of -1 are a level of their own, and the levels with it."""
+    new, more = new.copy(), list(levels)
+    for j, names in enumerate(levels):
+        if names is not None and (unseen := new[:, j] < 0).any():
+            new[unseen, j] = len(names)
+            more[j] = (*names, "unseen")
+    return new, tuple(more)
 
 
 def estimate_by_kde(model: KDEDifference, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:

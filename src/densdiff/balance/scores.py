@@ -36,7 +36,7 @@ def logistic_scores(labelled: LabelledSample, groups: IntArray) -> ScoreModel:
 
     def fit(train: LabelledSample) -> Scorer:
         weights = train.balanced * len(train.codes)
-        model = LogisticRegression(max_iter=500).fit(train.rows, train.codes, weights)
+        model = LogisticRegression(max_iter=500, tol=1e-3).fit(train.rows, train.codes, weights)
         return lambda rows: _log_scores(model, rows)
 
     return _cross_fitted(labelled, groups, fit)
@@ -80,54 +80,44 @@ def _log_scores(model: Any, rows: FloatArray) -> FloatArray:
     return values if values.ndim == 2 else np.column_stack([np.zeros(len(values)), values])
 
 
-def kernel_scores(
+def learned_kernel_scores(
     labelled: LabelledSample, groups: IntArray, learn: Callable[[LabelledSample], RowFeatures]
-) -> tuple[ScoreModel, float]:
-    """Scores by least squares in the space of a kernel that each fold learns without its rows, and the chosen lam."""
-    targets, held = labelled.targets, np.empty((len(LAMS), len(labelled.codes), labelled.n_classes))
-    ridges = []
+) -> ScoreModel:
+    """Scores by least squares in the space of a kernel that each fold learns without its rows."""
+    held, models = np.empty((len(LAMS), len(labelled.codes), labelled.n_classes)), []
     for fold in range(int(groups.max()) + 1):
         out = groups == fold
         train = labelled.select(~out)
         features = learn(train)
-        ridge = FeatureRidge(features(train.rows), targets[~out], train.balanced, LAMS)
-        held[:, out] = ridge.scores(features(labelled.rows[out]))
-        ridges.append((features, ridge))
-    features = learn(labelled)
-    return _chosen(labelled, held, ridges, features, features(labelled.rows))
+        ridge = FeatureRidge(features(train.rows), train.targets, train.balanced)
+        maps = [ridge.slopes(lam) for lam in LAMS]
+        of_held = features(labelled.rows[out])
+        held[:, out] = [of_held @ slopes + offset for slopes, offset in maps]
+        models.append((features, maps))
+    errors = np.square(held - labelled.targets).sum(axis=2) @ labelled.balanced
+    best, features = int(errors.argmin()), learn(labelled)
+    full = FeatureRidge(features(labelled.rows), labelled.targets, labelled.balanced).slopes(LAMS[best])
+    folds = [_kernel_scorer(of_fold, maps[best]) for of_fold, maps in models]
+    return ScoreModel(_logarithms(held[best]), _kernel_scorer(features, full), folds)
 
 
-def shared_kernel_scores(
-    labelled: LabelledSample, groups: IntArray, features: RowFeatures, of_rows: FloatArray
-) -> tuple[ScoreModel, float]:
-    """The same for a kernel without labels: its features (n, r) of the labelled rows serve all folds."""
-    targets, held = labelled.targets, np.empty((len(LAMS), len(labelled.codes), labelled.n_classes))
-    ridges = []
+def kernel_scores(labelled: LabelledSample, groups: IntArray, features: RowFeatures) -> ScoreModel:
+    """The same for a kernel without labels, whose features of the labelled rows serve all folds."""
+    of_rows, targets, weights = features(labelled.rows), labelled.targets, labelled.balanced
+    ridge = FeatureRidge(of_rows, targets, weights)
+    lam = float(LAMS[ridge.left_out_errors(of_rows, targets, weights, LAMS).argmin()])
+    held, folds = np.empty((len(labelled.codes), labelled.n_classes)), []
     for fold in range(int(groups.max()) + 1):
         out = groups == fold
-        ridge = FeatureRidge(of_rows[~out], targets[~out], labelled.select(~out).balanced, LAMS)
-        held[:, out] = ridge.scores(of_rows[out])
-        ridges.append((features, ridge))
-    return _chosen(labelled, held, ridges, features, of_rows)
+        slopes, offset = FeatureRidge(of_rows[~out], targets[~out], labelled.select(~out).balanced).slopes(lam)
+        held[out] = of_rows[out] @ slopes + offset
+        folds.append(_kernel_scorer(features, (slopes, offset)))
+    return ScoreModel(_logarithms(held), _kernel_scorer(features, ridge.slopes(lam)), folds)
 
 
-def _chosen(
-    labelled: LabelledSample,
-    held: FloatArray,
-    ridges: list[tuple[RowFeatures, FeatureRidge]],
-    features: RowFeatures,
-    of_rows: FloatArray,
-) -> tuple[ScoreModel, float]:
-    """The scores at the lam whose held-out scores are nearest to the labels."""
-    errors = np.square(held - labelled.targets).sum(axis=2) @ labelled.balanced
-    best = int(errors.argmin())
-    full = FeatureRidge(of_rows, labelled.targets, labelled.balanced, LAMS[[best]])
-    folds = [_kernel_scorer(of_fold, ridge, best) for of_fold, ridge in ridges]
-    return ScoreModel(_logarithms(held[best]), _kernel_scorer(features, full, 0), folds), float(LAMS[best])
-
-
-def _kernel_scorer(features: RowFeatures, ridge: FeatureRidge, lam: int) -> Scorer:
-    return lambda rows: _logarithms(ridge.scores(features(rows), lam))
+def _kernel_scorer(features: RowFeatures, linear: tuple[FloatArray, FloatArray]) -> Scorer:
+    slopes, offset = linear
+    return lambda rows: _logarithms(features(rows) @ slopes + offset)
 
 
 def _logarithms(scores: FloatArray) -> FloatArray:

@@ -7,7 +7,9 @@ import numpy as np
 
 from densdiff.core.scaling import FloatArray
 
-_PENALTY = 5.0  # on squared distances of weights to equal ones and of biases to 0, beside a log-likelihood of n rows
+# On squared distances of weights to equal ones and of biases to their start, beside a log-likelihood of n rows. A bias
+# moves the shares directly, and classifiers of balanced rows hardly need one.
+_WEIGHT_PENALTY, _BIAS_PENALTY = 5.0, 100.0
 _STEPS = 50
 
 
@@ -20,16 +22,13 @@ class StackedScores:
 
     def __init__(self, scores: FloatArray, targets: FloatArray, weights: FloatArray) -> None:
         parts = len(scores)
-        self.weights, used = np.zeros(parts), np.arange(parts)
-        while True:
-            values, self.biases = _fit(_centred(scores[used]), targets, weights, np.full(len(used), 1.0 / parts))
+        self.weights, self.biases, used = np.zeros(parts), np.zeros(targets.shape[1]), np.arange(parts)
+        while len(used):
+            values, biases = _fit(_centred(scores[used]), targets, weights, np.full(len(used), 1.0 / parts))
             if values.min() >= 0.0:
+                self.weights[used], self.biases = values, biases
                 break
             used = np.delete(used, values.argmin())
-            if not len(used):
-                values = np.zeros(0)
-                break
-        self.weights[used] = values
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Probabilities of the classes, as if all had the same share, from scores (J, m, K), (m, K)."""
@@ -42,6 +41,10 @@ def softmax(scores: FloatArray) -> FloatArray:
     return np.asarray(values / values.sum(axis=1, keepdims=True))
 
 
+def _penalty(parts: int, classes: int) -> FloatArray:
+    return np.repeat([_WEIGHT_PENALTY, _BIAS_PENALTY], [parts, classes])
+
+
 def _centred(scores: FloatArray) -> FloatArray:
     return np.asarray(scores - scores.mean(axis=2, keepdims=True))
 
@@ -52,11 +55,11 @@ def _fit(
     """Weights (J,) and biases (K,) by Newton's method, halved until the objective falls; the objective is convex."""
     parts, classes = len(start), targets.shape[1]
     origin = np.append(start, np.zeros(classes))
-    at = origin.copy()
+    at, penalty = origin.copy(), _penalty(parts, classes)
     value, probabilities = _objective(at, origin, scores, targets, weights)
     for _ in range(_STEPS):
         away = (probabilities - targets) * weights[:, None]  # (n, K)
-        slope = np.append(np.tensordot(scores, away, axes=2), away.sum(axis=0)) + _PENALTY * (at - origin)
+        slope = np.append(np.tensordot(scores, away, axes=2), away.sum(axis=0)) + penalty * (at - origin)
         step = -np.linalg.solve(_curvature(scores, probabilities, weights), slope)
         length = 1.0
         while length > 1e-6:
@@ -82,7 +85,7 @@ def _objective(
     values = np.exp(total)
     sums = values.sum(axis=1)
     loss = weights @ (np.log(sums) - (total * targets).sum(axis=1))
-    return float(loss + 0.5 * _PENALTY * np.square(at - origin).sum()), values / sums[:, None]
+    return float(loss + 0.5 * _penalty(*scores.shape[::2]) @ np.square(at - origin)), values / sums[:, None]
 
 
 def _curvature(scores: FloatArray, probabilities: FloatArray, weights: FloatArray) -> FloatArray:
@@ -91,7 +94,7 @@ def _curvature(scores: FloatArray, probabilities: FloatArray, weights: FloatArra
     weighted = probabilities * weights[:, None]
     means = np.einsum("jnk,nk->jn", scores, probabilities)
     around = scores - means[:, :, None]  # (J, n, K)
-    matrix = _PENALTY * np.eye(parts + classes)
+    matrix = np.diag(_penalty(parts, classes))
     matrix[:parts, :parts] += np.einsum("ink,jnk,nk->ij", around, around, weighted, optimize=True)
     mixed = np.einsum("jnk,nk->jk", around, weighted)
     matrix[:parts, parts:] += mixed

@@ -7,11 +7,13 @@ by those who call.
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from densdiff.core.scaling import FloatArray
 
 LEAST_SCORE = 0.01  # a class no row is denied: least squares scores may be negative
 _BLOCK = 1 << 20  # entries of a kernel block
+_JITTER = 1e-9  # of the mean diagonal, added to it: landmarks may be equal
 _ROUNDING = 1e-12  # of the mean diagonal: a centred gram below it is that of equal rows
 
 
@@ -47,39 +49,47 @@ class KernelRidge:
 class FeatureRidge:
     """The same as `KernelRidge` for the kernel <phi(x), phi(x')> of features (n, r), from an r x r matrix."""
 
-    def __init__(self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray) -> None:
-        middle, mean = weights @ features, weights @ targets  # (r,), (K,)
-        weighted = features * weights[:, None]
-        scatter = weighted.T @ features - np.outer(middle, middle)
-        values, vectors = np.linalg.eigh(scatter)
-        values = np.maximum(values, 0.0)
-        loads = vectors.T @ (weighted.T @ targets - np.outer(middle, mean))  # (r, K)
-        unit = float(values.sum()) / len(features)
-        if unit <= _ROUNDING * float(weights @ np.square(features).sum(axis=1)):
-            unit, loads = 1.0, np.zeros_like(loads)
-        self.slopes = vectors @ (loads / (values + unit * lams[:, None])[:, :, None])  # (L, r, K)
-        self.offset = mean - middle @ self.slopes  # (L, K)
+    def __init__(self, features: FloatArray, targets: FloatArray, weights: FloatArray) -> None:
+        self._middle, self._mean = weights @ features, weights @ targets  # (r,), (K,)
+        root = np.sqrt(weights)[:, None]
+        weighted = root * features
+        self._scatter = weighted.T @ weighted - np.outer(self._middle, self._middle)  # (r, r)
+        self._loads = weighted.T @ (root * targets) - np.outer(self._middle, self._mean)  # (r, K)
+        self._unit = float(np.trace(self._scatter)) / len(features)
+        if self._unit <= _ROUNDING * float(np.square(features).sum(axis=1) @ weights):
+            self._unit, self._loads = 1.0, np.zeros_like(self._loads)  # equal rows have nothing to learn from
 
-    def scores(self, features: FloatArray, lam: int | None = None) -> FloatArray:
-        """Values at rows with these features (m, r), (L, m, K); at one lam by its number, (m, K)."""
-        if lam is not None:
-            return np.asarray(features @ self.slopes[lam] + self.offset[lam])
-        return np.asarray(features @ self.slopes + self.offset[:, None])
+    def slopes(self, lam: float) -> tuple[FloatArray, FloatArray]:
+        """The map (r, K) and the offset (K,) that give scores to features."""
+        size = self._unit * lam
+        factor = cho_factor(self._scatter + size * np.eye(len(self._scatter)), overwrite_a=True, check_finite=False)
+        slopes = cho_solve(factor, self._loads, check_finite=False)
+        return slopes, self._mean - self._middle @ slopes
+
+    def left_out_errors(
+        self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray
+    ) -> FloatArray:
+        """Weighted squared error of scores that each row would get without it, for each lam, (L,), by one factorization."""
+        values, vectors = np.linalg.eigh(self._scatter)
+        along = (features - self._middle) @ vectors  # (n, r)
+        loads, squares = vectors.T @ self._loads, np.square(along)
+        errors = []
+        for lam in lams:
+            shrunk = 1.0 / (np.maximum(values, 0.0) + self._unit * lam)  # (r,)
+            kept = 1.0 - weights * (1.0 + squares @ shrunk)
+            residuals = targets - self._mean - along @ (shrunk[:, None] * loads)
+            errors.append(weights @ np.square(residuals / np.maximum(kept, _ROUNDING)[:, None]).sum(axis=1))
+        return np.array(errors)
 
 
-def landmark_features(gram: FloatArray) -> FloatArray:
-    """The map (l, r) that turns kernels to landmarks into features whose products are the kernel between landmarks.
+def landmark_map(gram: FloatArray) -> FloatArray:
+    """The map (l, l) that turns kernels to landmarks into features whose products are the kernel.
 
-    ``gram`` (l, l) is the kernel between the landmarks, positive semidefinite up to a constant of each row, which the
-    map removes: products of features are then the kernel with the landmarks' mean as its origin.
+    ``gram`` (l, l) is the kernel between the landmarks, positive semidefinite; equal landmarks are no harm.
     """
-    centred = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
-    values, vectors = np.linalg.eigh(centred)
-    kept = values > _ROUNDING * len(gram) * max(float(values[-1]), 0.0)
-    if not kept.any():
-        return np.zeros((len(gram), 1))
-    turn = vectors[:, kept] / np.sqrt(values[kept])  # columns sum to 0: constants of a row vanish
-    return np.asarray(turn - turn.mean(axis=0))
+    size = float(np.trace(gram)) / len(gram) or 1.0
+    root = np.linalg.cholesky(gram + _JITTER * size * np.eye(len(gram)))
+    return np.asarray(solve_triangular(root, np.eye(len(gram)), lower=True, check_finite=False).T)
 
 
 def row_slices(rows: FloatArray, columns: int) -> Iterator[slice]:
