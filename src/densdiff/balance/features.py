@@ -9,10 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from densdiff.balance.labelled import LabelledSample
+from densdiff.balance.labelled import IntArray, LabelledSample
 from densdiff.core import kernel, metric
 from densdiff.core.class_scores import landmark_map, row_slices
-from densdiff.core.mixture_fit import FeatureMeans, mixture_pvalue
 from densdiff.core.scaling import FloatArray
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
@@ -48,7 +47,7 @@ class KernelFeatures:
     """The features of three kernels: additive and local ones without labels, and a learned one."""
 
     def __init__(self, labelled: LabelledSample, seed: int) -> None:
-        self.labelled, self._seed = labelled, seed
+        self.labelled, self.seed = labelled, seed
         chosen = self._landmarks(labelled)
         self.sigma = kernel.median_distance(chosen)
         self.additive = RowFeatures(additive_kernel, chosen)
@@ -57,7 +56,7 @@ class KernelFeatures:
     def _landmarks(self, labelled: LabelledSample) -> FloatArray:
         """Rows that stand for all, drawn evenly from the classes, (l, d)."""
         count = _LANDMARKS if len(labelled.rows) < _MANY else _MORE_LANDMARKS
-        return labelled.rows[labelled.draw(count, self._seed)]
+        return labelled.rows[labelled.draw(count, self.seed)]
 
     @cached_property
     def learned(self) -> RowFeatures:
@@ -75,23 +74,11 @@ class KernelFeatures:
         chosen = self._landmarks(labelled)
         return RowFeatures(_gaussians(turns, chosen), chosen)
 
-    def sample(self, new: FloatArray) -> tuple[FloatArray, LabelledSample]:
-        """New and labelled rows, drawn where there are many: beside the noise of some thousand theirs is nothing."""
-        labelled, random = self.labelled, np.random.default_rng([self._seed, 9])
-        if len(labelled.rows) > _MOST_LABELLED:
-            labelled = labelled.select(labelled.draw(_MOST_LABELLED, self._seed))
-        if len(new) > _MOST_NEW:
-            new = new[np.sort(random.choice(len(new), _MOST_NEW, replace=False))]
-        return new, labelled
-
-    def mixture_pvalue(self, new: FloatArray, shares: FloatArray) -> float:
-        """p-value of the hypothesis that new rows are a mixture of the classes, whose shares are about ``shares``."""
-        new, labelled = self.sample(new)
-        means = [
-            FeatureMeans.of(of_rows(labelled.rows), labelled.indicator, of_rows(new))
-            for of_rows in (self.additive, self.local)
-        ]
-        return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self._seed, 10]))
+    def sample(self, new: FloatArray) -> tuple[IntArray, IntArray]:
+        """Numbers of labelled and of new rows, drawn where there are many: beside some thousand others are nothing."""
+        random = np.random.default_rng([self.seed, 9])
+        count = min(len(new), _MOST_NEW)
+        return self.labelled.draw(_MOST_LABELLED, self.seed), np.sort(random.choice(len(new), count, replace=False))
 
 
 def additive_kernel(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -75,8 +75,8 @@ def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatA
 def variance_of_shares(features: FloatArray, labelled: LabelledSample, new: FloatArray, shares: FloatArray) -> float:
     """Sum of the variances of shares from moment equations, about the shares that the new rows themselves have.
 
-    How many rows of each class a sample happens to hold is no error of an estimate, so that the noise of the new rows is
-    that within the classes. ``shares`` (K,) are about the true ones.
+    How many rows of each class a sample happens to hold is no error of an estimate: the noise of the new rows is that
+    within the classes. ``shares`` (K,) are about the true ones.
     """
     moments = moment_equations(features, labelled, new)
     per_row = moments.of_classes / np.square(labelled.indicator).sum(axis=0)[:, None, None]  # (K, K, K) covariances

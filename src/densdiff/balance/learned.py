@@ -10,27 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from densdiff.balance.features import KernelFeatures
-from densdiff.balance.labelled import LabelledSample, moment_equations, variance_of_shares
+from densdiff.balance.features import KernelFeatures, RowFeatures, additive_kernel
+from densdiff.balance.labelled import IntArray, LabelledSample, moment_equations, variance_of_shares
 from densdiff.balance.mixture import MixtureEstimate
 from densdiff.balance.scores import (
-    Scorer,
     ScoreModel,
+    Scorer,
     classifier_scores,
     kernel_scores,
     learned_kernel_scores,
     logistic_scores,
 )
 from densdiff.core.calibration import StackedScores
+from densdiff.core.mixture_fit import FeatureMeans, mixture_pvalue
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import stratified_folds
 from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
 
-FOLDS = 5
+FOLDS, _FEW_FOLDS, _MANY = 5, 3, 400  # the second number from so many labelled rows on
 _LEAST_PROBABILITY = 1e-3  # a class no new row is denied: a classifier's certainty is worth no more
 _PRIOR = 0.5  # rows of each class that pull shares to equal ones
 _LEAST_SHARE = 0.05  # at which features of rare classes are no longer enlarged
 _SHARPNESS = 4.0  # power of the variances that weigh the two answers
+_SCORE_LANDMARKS = 100
 _ROWS = 50_000  # new rows whose scores are computed at a time
 
 
@@ -64,8 +66,8 @@ class LearnedMixture:
     def __init__(self, features: KernelFeatures, new: FloatArray, seed: int, classifier: Any = None) -> None:
         self.features, self.new, self.classifier = features, new, classifier
         self.labelled = labelled = features.labelled
-        counts = np.bincount(labelled.codes)
-        self.groups = stratified_folds(labelled.codes, seed, min(FOLDS, int(counts.min())))
+        folds = FOLDS if len(labelled.codes) < _MANY else _FEW_FOLDS
+        self.groups = stratified_folds(labelled.codes, seed, min(folds, int(np.bincount(labelled.codes).min())))
 
     @cached_property
     def models(self) -> list[ScoreModel]:
@@ -124,14 +126,12 @@ class LearnedMixture:
         )
 
     def _nearest(self) -> tuple[FloatArray, float]:
-        """The nearest mixture, the mean of those in two kernels, and its share of the answer by the variances of both."""
+        """The mean of the nearest mixtures in two kernels, and its share of the answer by the variances of both."""
         if self.classifier is not None:
             return self.likely, 0.0
-        shares, (new, labelled) = _inner(self.likely), self.features.sample(self.new)
-        matchings = [
-            Matching(labelled, of_rows(labelled.rows), of_rows(new))
-            for of_rows in (self.features.additive, self.features.learned)
-        ]
+        shares, (labelled, new) = _inner(self.likely), self._sample
+        kernels = (self.features.additive, self.features.learned)
+        matchings = [Matching(labelled, of_rows(labelled.rows), of_rows(new)) for of_rows in kernels]
         likelihood = variance_of_shares(
             self.held / (self.held @ shares)[:, None],
             self.labelled,
@@ -140,6 +140,36 @@ class LearnedMixture:
         )
         ratio = np.mean([matching.variance(shares) for matching in matchings]) / likelihood
         return np.mean([matching.priors() for matching in matchings], axis=0), float(1.0 / (1.0 + ratio**_SHARPNESS))
+
+    @cached_property
+    def _sample(self) -> tuple[LabelledSample, FloatArray]:
+        """Labelled and new rows whose means are compared: all unless there are many."""
+        labelled, new = self._numbers
+        all_labelled, all_new = len(labelled) == len(self.labelled.codes), len(new) == len(self.new)
+        return (
+            self.labelled if all_labelled else self.labelled.select(labelled),
+            self.new if all_new else self.new[new],
+        )
+
+    @cached_property
+    def _numbers(self) -> tuple[IntArray, IntArray]:
+        return self.features.sample(self.new)
+
+    def pvalue(self, shares: FloatArray) -> float:
+        """p-value of the hypothesis that the new rows are a mixture of the classes, whose shares are about ``shares``.
+
+        Distances are those of single columns, of all columns together, and of the scores of a classifier, which
+        neither a labelled nor a new row has helped to learn.
+        """
+        labelled, new = self._sample
+        kernels = [(of_rows(labelled.rows), of_rows(new)) for of_rows in (self.features.additive, self.features.local)]
+        scores = self.models[-1]
+        held = _centred(scores.held[self._numbers[0]])
+        of_scores = RowFeatures(additive_kernel, held[labelled.draw(_SCORE_LANDMARKS, self.features.seed)])
+        of_new = np.mean([of_scores(_centred(score(new))) for score in scores.folds], axis=0)
+        kernels.append((of_scores(held), of_new))
+        means = [FeatureMeans.of(rows, labelled.indicator, of_new) for rows, of_new in kernels]
+        return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self.features.seed, 10]))
 
     def moments(self) -> Moments:
         """Equations in slopes of the log-likelihood, from scores of rows by models which have not seen them."""
@@ -150,6 +180,11 @@ class LearnedMixture:
             values = self._probabilities(list(scorers))
             slopes += values / (values @ shares)[:, None] / len(folds)
         return moment_equations(self.held / (self.held @ shares)[:, None], self.labelled, slopes)
+
+
+def _centred(scores: FloatArray) -> FloatArray:
+    """Logarithms of probabilities less their mean over the classes, (m, K)."""
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
 
 
 def _inner(shares: FloatArray) -> FloatArray:

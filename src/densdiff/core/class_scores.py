@@ -69,7 +69,7 @@ class FeatureRidge:
     def left_out_errors(
         self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray
     ) -> FloatArray:
-        """Weighted squared error of scores that each row would get without it, for each lam, (L,), by one factorization."""
+        """Weighted squared error of the scores that rows would get without themselves, for each lam, (L,)."""
         values, vectors = np.linalg.eigh(self._scatter)
         along = (features - self._middle) @ vectors  # (n, r)
         loads, squares = vectors.T @ self._loads, np.square(along)

@@ -12,6 +12,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.core.simplex import quadratic_minimum
 
 DRAWS = 299
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class FeatureMeans:
         residuals = labelled - classes[indicator.argmax(axis=1)]
         count = np.sqrt(len(new) * max(1, len(new) - 1))
         return cls(classes, mean, residuals * scale[:, None], (new - mean) / count)
+
+    @property
+    def size(self) -> float:
+        """The largest squared norm of a mean: distances far below are rounding."""
+        return float(np.square(self.classes).sum(axis=1).max() + np.square(self.new).sum())
 
     def least_distance(self, target: FloatArray) -> float:
         """Squared distance of a mean (r,) to the nearest mixture of the class means."""
@@ -60,7 +66,8 @@ def mixture_pvalue(
         center = shares @ means.classes
         drawn = np.array([means.least_distance(center - noise) for noise in means.noise(of_labelled, of_new)])
         level = float(drawn.mean()) or 1.0
-        observed.append(means.least_distance(means.new) / level)
+        found = means.least_distance(means.new)
+        observed.append(0.0 if found <= _ROUNDING * means.size else found / level)
         null.append(drawn / level)
     exceeds = np.max(null, axis=0) >= max(observed) * (1.0 - 1e-9)
     return float((1 + exceeds.sum()) / (1 + DRAWS))
