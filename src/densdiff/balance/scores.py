@@ -61,9 +61,7 @@ def classifier_scores(classifier: Any, labelled: LabelledSample, groups: IntArra
     return _cross_fitted(labelled, groups, fit)
 
 
-def _cross_fitted(
-    labelled: LabelledSample, groups: IntArray, fit: Callable[[LabelledSample], Scorer]
-) -> ScoreModel:
+def _cross_fitted(labelled: LabelledSample, groups: IntArray, fit: Callable[[LabelledSample], Scorer]) -> ScoreModel:
     held, folds = np.empty((len(labelled.codes), labelled.n_classes)), []
     for fold in range(int(groups.max()) + 1):
         out = groups == fold

@@ -4,7 +4,7 @@ The kernel is given between all rows, or by features of the rows. Kernels come f
 by those who call.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -92,7 +92,7 @@ def landmark_map(gram: FloatArray) -> FloatArray:
     return np.asarray(solve_triangular(root, np.eye(len(gram)), lower=True, check_finite=False).T)
 
 
-def row_slices(rows: FloatArray, columns: int) -> Iterator[slice]:
+def row_slices(rows: Sized, columns: int) -> Iterator[slice]:
     """Slices of the rows whose kernel with so many columns is one block."""
     step = max(1, _BLOCK // columns)
     return (slice(start, start + step) for start in range(0, len(rows), step))
