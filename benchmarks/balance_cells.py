@@ -83,6 +83,15 @@ def draw(name, labelled, new, run):
 
 
 def from_quapy(name, x, y, x_new):
+    """Priors (K,) by one of QuaPy's methods; where EMQ's calibration fails, those of EMQ without it."""
+    try:
+        priors = _priors(name, x, y, x_new)
+    except RuntimeError:  # probabilities of exactly 0 and 1
+        priors = np.full(2, np.nan)
+    return priors if np.isfinite(priors).all() else _priors("EMQ", x, y, x_new)
+
+
+def _priors(name, x, y, x_new):
     """Priors (K,) by one of QuaPy's methods with its defaults, in one process and without its warnings."""
     quapy.environ["N_JOBS"] = 1
     x, x_new = standardized(x, x_new)
@@ -109,10 +118,7 @@ def peers_on(name, labelled, new, run):
         answers = {}
         for peer in PEERS:
             start = time.perf_counter()
-            try:
-                priors = from_quapy(peer, x[chosen], y[chosen], x[unlabelled])
-            except RuntimeError:  # its calibration fails where probabilities are exactly 0 and 1
-                priors = answers["EMQ"][0]
+            priors = from_quapy(peer, x[chosen], y[chosen], x[unlabelled])
             answers[peer] = priors, time.perf_counter() - start
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(answers))
@@ -134,7 +140,6 @@ def errors_on(name, labelled, new, runs):
         priors, truth = ours_on(name, labelled, new, run)
         answers = {peer: answer[0] for peer, answer in peers_on(name, labelled, new, run).items()}
         for method, found in (answers | {OURS: priors}).items():
-            found = found if np.isfinite(found).all() else answers["EMQ"]  # of a calibration that failed
             errors.setdefault(method, []).append(np.mean(np.abs(found - truth)))
     return {method: np.array(values) for method, values in errors.items()}
 

@@ -35,7 +35,7 @@ from densdiff.threads import on_one_thread
 MOST_ROWS = 100_000  # labelled rows that are used: their features are held in memory
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
 _SCORES = ("predict_proba", "decision_function")
-_CHANGED = 0.02  # p-value of a mixture below which a warning is given
+_CHANGED = 0.04  # p-value of a mixture below which a warning is given
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 
 

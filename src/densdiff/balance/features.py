@@ -16,25 +16,29 @@ from densdiff.core.scaling import FloatArray
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 WIDTHS = np.array([2.0, 1.0, 0.5])  # of the median distance, and the weight of each in the kernel
-_LANDMARKS, _MORE_LANDMARKS, _MANY = 200, 400, 2000  # the second number from so many labelled rows on
+_LANDMARKS, _MORE_LANDMARKS = 200, 400
+_MANY, _TOO_MANY = 2_000, 20_000  # labelled rows that ask for more landmarks, and whose features would be too large
+_SAMPLES = 2  # the labelled and the new rows, which several models ask for
 _MOST_LABELLED, _MOST_NEW = 5_000, 10_000  # rows whose class means are compared
 
 
 class RowFeatures:
     """Features of rows whose products are a kernel, exact on the landmarks and projected elsewhere."""
 
-    def __init__(self, kernel_of: Kernel, landmarks: FloatArray) -> None:
-        self._kernel, self._landmarks = kernel_of, landmarks
+    def __init__(self, kernel_of: Kernel, landmarks: FloatArray, remembered: int = 0) -> None:
+        self._kernel, self._landmarks, self._remembered = kernel_of, landmarks, remembered
         self._turn = landmark_map(kernel_of(landmarks, landmarks))
         self._known: list[tuple[FloatArray, FloatArray]] = []
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Features of rows, (m, r); those of the last two samples are remembered, since all folds ask for them."""
+        """Features of rows, (m, r); those of so many samples are remembered, where several folds ask for them."""
         for sample, features in self._known:
             if sample is rows:
                 return features
-        self._known = [*self._known[-1:], (rows, self._features(rows))]
-        return self._known[-1][1]
+        found = self._features(rows)
+        if self._remembered:
+            self._known = [*self._known, (rows, found)][-self._remembered :]
+        return found
 
     def _features(self, rows: FloatArray) -> FloatArray:
         features = np.empty((len(rows), self._turn.shape[1]))
@@ -50,29 +54,29 @@ class KernelFeatures:
         self.labelled, self.seed = labelled, seed
         chosen = self._landmarks(labelled)
         self.sigma = kernel.median_distance(chosen)
-        self.additive = RowFeatures(additive_kernel, chosen)
-        self.local = RowFeatures(_gaussians([np.eye(chosen.shape[1])], chosen), chosen)
+        self.additive = RowFeatures(additive_kernel, chosen, _SAMPLES)
+        self.local = RowFeatures(_gaussians([np.eye(chosen.shape[1])], chosen), chosen, _SAMPLES)
 
     def _landmarks(self, labelled: LabelledSample) -> FloatArray:
         """Rows that stand for all, drawn evenly from the classes, (l, d)."""
-        count = _LANDMARKS if len(labelled.rows) < _MANY else _MORE_LANDMARKS
+        count = _MORE_LANDMARKS if _MANY <= len(labelled.rows) <= _TOO_MANY else _LANDMARKS
         return labelled.rows[labelled.draw(count, self.seed)]
 
     @cached_property
     def learned(self) -> RowFeatures:
         """Features of the kernel learned from all labelled rows."""
-        return self._learn(self.labelled)
+        return self._learn(self.labelled, _SAMPLES)
 
     def learn(self, labelled: LabelledSample) -> RowFeatures:
         """Features of the kernel learned from some labelled rows."""
         return self.learned if labelled is self.labelled else self._learn(labelled)
 
-    def _learn(self, labelled: LabelledSample) -> RowFeatures:
+    def _learn(self, labelled: LabelledSample, remembered: int = 0) -> RowFeatures:
         """Gaussians of three widths in two metrics learned from the labels."""
         learners = (metric.column_metric, metric.direction_metric)
         turns = [learn(labelled.rows, labelled.codes, labelled.balanced) for learn in learners]
         chosen = self._landmarks(labelled)
-        return RowFeatures(_gaussians(turns, chosen), chosen)
+        return RowFeatures(_gaussians(turns, chosen), chosen, remembered)
 
     def sample(self, new: FloatArray) -> tuple[IntArray, IntArray]:
         """Numbers of labelled and of new rows, drawn where there are many: beside some thousand others are nothing."""

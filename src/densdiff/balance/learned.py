@@ -33,7 +33,7 @@ _PRIOR = 0.5  # rows of each class that pull shares to equal ones
 _LEAST_SHARE = 0.05  # at which features of rare classes are no longer enlarged
 _SHARPNESS = 4.0  # power of the variances that weigh the two answers
 _SCORE_LANDMARKS = 100
-_ROWS = 50_000  # new rows whose scores are computed at a time
+_ROWS = 20_000  # new rows whose scores are computed at a time
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from densdiff.errors import InputError
 
 Scorer = Callable[[FloatArray], FloatArray]  # rows (m, d) to logarithms of class probabilities (m, K)
 LAMS = np.logspace(-2.5, 0.5, 7)
+_DECISION_SPREAD = 2.0  # deviation of decision values about their mean over the classes
 _LEAST_PROBABILITY = 1e-5  # of a classifier that is certain: its certainty is not worth more
 
 
@@ -37,13 +38,17 @@ def logistic_scores(labelled: LabelledSample, groups: IntArray) -> ScoreModel:
     def fit(train: LabelledSample) -> Scorer:
         weights = train.balanced * len(train.codes)
         model = LogisticRegression(max_iter=500, tol=1e-3).fit(train.rows, train.codes, weights)
-        return lambda rows: _log_scores(model, rows)
+        return lambda rows: _log_probabilities(model, rows)
 
     return _cross_fitted(labelled, groups, fit)
 
 
 def classifier_scores(classifier: Any, labelled: LabelledSample, groups: IntArray) -> ScoreModel:
-    """Scores by clones of a classifier; its class balance is not corrected here."""
+    """Scores by clones of a classifier: logarithms of its probabilities, or else its decision values.
+
+    Probabilities are divided by the shares of the classes, which the classifier was fitted at; decision values have no
+    unit, and get that of the logarithms of probabilities of classes which overlap a little.
+    """
     is_weighted = any(np.ptp(labelled.omega[labelled.codes == c]) > 0 for c in range(labelled.n_classes))
 
     def fit(train: LabelledSample) -> Scorer:
@@ -56,9 +61,21 @@ def classifier_scores(classifier: Any, labelled: LabelledSample, groups: IntArra
             name = type(classifier).__name__
             text = f"classifier {name} takes no sample_weight in fit; pass another classifier, or rows without weights"
             raise InputError(text, argument="classifier") from error
-        return lambda rows: _log_scores(model, rows)
+        if not hasattr(model, "predict_proba"):
+            return lambda rows: _decision_values(model, rows)
+        shares = np.full(train.n_classes, 1.0) if is_weighted else np.bincount(train.codes)
+        return lambda rows: _log_probabilities(model, rows) - np.log(shares)
 
-    return _cross_fitted(labelled, groups, fit)
+    scores = _cross_fitted(labelled, groups, fit)
+    if hasattr(classifier, "predict_proba"):
+        return scores
+    spread = float((scores.held - scores.held.mean(axis=1, keepdims=True)).std())
+    unit = _DECISION_SPREAD / spread if spread > 0 else 1.0
+    return ScoreModel(scores.held * unit, _scaled(scores.full, unit), [_scaled(fold, unit) for fold in scores.folds])
+
+
+def _scaled(scorer: Scorer, unit: float) -> Scorer:
+    return lambda rows: unit * scorer(rows)
 
 
 def _cross_fitted(labelled: LabelledSample, groups: IntArray, fit: Callable[[LabelledSample], Scorer]) -> ScoreModel:
@@ -70,10 +87,12 @@ def _cross_fitted(labelled: LabelledSample, groups: IntArray, fit: Callable[[Lab
     return ScoreModel(held, fit(labelled), folds)
 
 
-def _log_scores(model: Any, rows: FloatArray) -> FloatArray:
-    """Logarithms of a classifier's probabilities, or its decision values if it has none, (m, K)."""
-    if hasattr(model, "predict_proba"):
-        return np.log(np.maximum(np.asarray(model.predict_proba(rows), dtype=np.float64), _LEAST_PROBABILITY))
+def _log_probabilities(model: Any, rows: FloatArray) -> FloatArray:
+    return np.log(np.maximum(np.asarray(model.predict_proba(rows), dtype=np.float64), _LEAST_PROBABILITY))
+
+
+def _decision_values(model: Any, rows: FloatArray) -> FloatArray:
+    """Decision values, (m, K); of two classes the first has 0."""
     values = np.asarray(model.decision_function(rows), dtype=np.float64)
     return values if values.ndim == 2 else np.column_stack([np.zeros(len(values)), values])
 

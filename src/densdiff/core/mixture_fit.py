@@ -58,9 +58,8 @@ def mixture_pvalue(
     The statistic is the largest over kernels of the least distance over its mean under the hypothesis. The null comes
     from Gaussian multipliers of the residuals at the estimated shares, the nearest mixture being sought anew each time.
     """
-    sizes = len(kernels[0].class_noise), len(kernels[0].new_noise)
-    of_labelled, of_new = (random.standard_normal((DRAWS, size)) for size in sizes)
-    of_labelled *= shares[codes]
+    new_codes = np.zeros(len(kernels[0].new_noise), dtype=np.intp)
+    of_labelled, of_new = _multipliers(codes, random) * shares[codes], _multipliers(new_codes, random)
     observed, null = [], []
     for means in kernels:
         center = shares @ means.classes
@@ -71,3 +70,10 @@ def mixture_pvalue(
         null.append(drawn / level)
     exceeds = np.max(null, axis=0) >= max(observed) * (1.0 - 1e-9)
     return float((1 + exceeds.sum()) / (1 + DRAWS))
+
+
+def _multipliers(codes: npt.NDArray[np.intp], random: np.random.Generator) -> FloatArray:
+    """Gaussian multipliers of the rows of some samples, (draws, n), wider where few rows tell their variance."""
+    freedom = np.maximum(np.bincount(codes) - 1, 1)
+    scale = np.sqrt(freedom / random.chisquare(freedom, size=(DRAWS, len(freedom))))  # (draws, samples)
+    return np.asarray(random.standard_normal((DRAWS, len(codes))) * scale[:, codes])
