@@ -13,6 +13,7 @@ from pathlib import Path
 
 import matplotlib
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn import datasets
 from sklearn.linear_model import LogisticRegression
 
@@ -165,16 +166,17 @@ def on_all_cells(runs):
     """Print and record the error of every cell beside the best peer's, and what the targets ask of all cells."""
     cells, title = {}, f"class balance, mean absolute error, {runs} runs a cell"
     print(f"\n{title}\n{'':26s}{'ours':>8s}" + "".join(f"{peer:>10s}" for peer in PEERS) + "   over the best (se)")
-    for name in SEEN + FROZEN_BEFORE:
-        for labelled, new in sizes(name, read(name)[1]):
-            errors = cells[name, labelled] = errors_on(name, labelled, new, runs)
-            best = min(PEERS, key=lambda peer: errors[peer].mean())
-            ratio, error = ratio_error(errors, best)
-            means = f"{errors[OURS].mean():8.4f}" + "".join(f"{errors[peer].mean():10.4f}" for peer in PEERS)
-            print(f"{name + ', ' + str(labelled):26s}{means}   {ratio:.3f} ({error:.3f})", flush=True)
-            beside = {"peer": best, "unit": "", "means": ERROR, "title": title}
-            goal = "at most 1.2" if (labelled, new) == DIGITS else "at most 1.25"
-            record(f"{name}, {labelled} a class", errors[OURS].mean(), errors[best].mean(), goal=goal, **beside)
+    jobs = [(name, *size) for name in SEEN + FROZEN_BEFORE for size in sizes(name, read(name)[1])]
+    found = Parallel(n_jobs=-1)(delayed(errors_on)(*job, runs) for job in jobs)
+    for (name, labelled, new), errors in zip(jobs, found, strict=True):
+        cells[name, labelled] = errors
+        best = min(PEERS, key=lambda peer: errors[peer].mean())
+        ratio, error = ratio_error(errors, best)
+        means = f"{errors[OURS].mean():8.4f}" + "".join(f"{errors[peer].mean():10.4f}" for peer in PEERS)
+        print(f"{name + ', ' + str(labelled):26s}{means}   {ratio:.3f} ({error:.3f})", flush=True)
+        beside = {"peer": best, "unit": "", "means": ERROR, "title": title}
+        goal = "at most 1.2" if (labelled, new) == DIGITS else "at most 1.25"
+        record(f"{name}, {labelled} a class", errors[OURS].mean(), errors[best].mean(), goal=goal, **beside)
     over_all_cells(cells)
     over_all_cells({cell: errors for cell, errors in cells.items() if cell[0] in FROZEN_BEFORE}, ", the last five sets")
 
