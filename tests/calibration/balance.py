@@ -53,7 +53,7 @@ def _rows(cell, codes, random, shift=0.0):
 
 
 def draw(cell, run, shift=0.0):
-    """Labelled rows X and their classes y, and new rows whose classes are drawn with the true shares, class 0 shifted."""
+    """Labelled rows X and their classes y, and new rows with classes drawn with the true shares, class 0 shifted."""
     random = np.random.default_rng([run, cell.d, len(cell.priors), round(100 * cell.separation), cell.new])
     y = np.repeat(np.arange(len(cell.priors)), cell.labelled)
     X = _rows(cell, y, random)

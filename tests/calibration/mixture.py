@@ -35,9 +35,10 @@ def one_run(cell, run):
 
 INTRO = """## Is it a mixture of the classes at all?
 
-`mixture_pvalue` where no class has changed, and where the first one has moved away from the others by one standard deviation;
-classes as in the table before. A warning is given where it is below 0.04. Asked for with 200 labelled rows a class, 500 new ones and a
-changed class of at least three in ten: a warning in at most 5 % of runs without a change, and in 90 % of those with one.
+`mixture_pvalue` where no class has changed, and where the first one has moved away from the others by one standard
+deviation; classes as in the table before. A warning is given where it is below 0.04. Asked for with 200 labelled rows a
+class, 500 new ones and a changed class of three in ten: a warning in at most 5 % of runs without a change, and in 90 %
+of those with one.
 """
 HEADER = "| classes | shares | shift | runs | p below 0.05, % | warned, % |"
 

@@ -112,8 +112,8 @@ def estimate_by_mixed_lsdd(
 ) -> MixtureEstimate:
     """The same with columns of categories, as codes (E16); a level that only new rows have is one more.
 
-    At the right shares nothing differs, and a cross-validated model smooths the categories away: shares were off by .19
-    where columns of indicators had .09. So the model is that of the class which differs most from the others (.06).
+    At the right shares nothing differs, and a model that is chosen there smooths the categories away. So the model is
+    that of the difference between the class which differs most and the others.
     """
     new, levels = _with_unseen_level(new, levels)
     fits = []
