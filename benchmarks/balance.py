@@ -15,7 +15,7 @@ from joblib import Parallel, delayed
 import densdiff as dd
 from benchmarks import balance_cells
 from benchmarks.balance_cells import DATA, PEERS, from_quapy, quapy, read
-from benchmarks.measure import ERROR, fastest, head, line, one_core, record, skip, standardized
+from benchmarks.measure import ERROR, one_core, record, skip, standardized
 from benchmarks.peers import Skipped
 
 PAPER = ("australian", "diabetes", "german", "heart")
@@ -122,21 +122,6 @@ def on_the_papers_sets(runs):
     verdict("misclassification", table(wrong), ("true balance",))
 
 
-def time_against_edx(quick):
-    head(f"class balance, fit and predict, 2 x {LABELLED} labelled rows, {UNLABELLED} unlabelled", "QuaPy EDx")
-    random, y = np.random.default_rng(0), np.repeat([0, 1], LABELLED)
-    for d in (8, 24):
-        x, x_new = random.standard_normal((2 * LABELLED, d)) + 0.5 * y[:, None], random.standard_normal((UNLABELLED, d))
-        baseline = fastest(lambda rows=(x, y, x_new): from_quapy("EDx", *rows), 20 if quick else 200)
-        line(
-            f"d = {d}",
-            baseline,
-            fastest(lambda rows=(x, y, x_new): ours(*rows), 5 if quick else 50),
-            "below 10",
-            "slower",
-        )
-
-
 # The peak is VmHWM and not ru_maxrss, which a child takes over from its parent.
 MEMORY = """
 import sys
@@ -182,8 +167,6 @@ def main(quick: bool = False) -> None:
     else:
         skip("tables on data sets", "the folder shared/data/class_balance is not there")
     with one_core():
-        if quapy:
-            time_against_edx(quick)
-            if DATA.is_dir():
-                balance_cells.time_on_digits(3 if quick else 20)
+        if quapy and DATA.is_dir():
+            balance_cells.time_on_digits(3 if quick else 20)
         peak_memory(quick)
