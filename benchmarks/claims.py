@@ -142,7 +142,7 @@ CLAIMS = {
         "balance",
         Row("squared error of the prior", "mean"),
         *printed(SQUARED, "EDx", -2),
-        *printed(SQUARED, "EMQ", -2),
+        *printed(SQUARED, "EMQ ", -2),
         *printed(SQUARED, "KDEyML", -2),
     ),
     "all twelve data sets": (
