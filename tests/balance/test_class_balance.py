@@ -7,7 +7,7 @@ import warnings
 import matplotlib
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -48,6 +48,7 @@ def test_shares_are_near_the_truth_and_sum_to_one(model, shares):
         assert (found.standard_errors > 0).all()
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4))
 def test_any_data_give_shares(seed, k):
     random = np.random.default_rng(seed)
