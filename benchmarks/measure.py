@@ -105,3 +105,11 @@ def curve(figure, axis, method, sizes, seconds, memory, end=""):
     span = f"{axis} = {sizes[0]:,} to {sizes[-1]:,}"
     largest = f"{seconds[-1]:11.4f} s{memory[-1]:9.0f} MiB"
     print(f"{method:28s}{span:28s}{largest}{slopes[0]:>10s}{slopes[1]:>10s}   {end}", flush=True)
+
+
+def standardized(x, x_new):
+    """Both in units of the pooled deviation; a constant column stays constant."""
+    pooled = np.vstack([x, x_new])
+    mean, deviation = pooled.mean(axis=0), pooled.std(axis=0)
+    deviation[deviation == 0] = 1.0
+    return (x - mean) / deviation, (x_new - mean) / deviation

@@ -75,6 +75,9 @@ report(test, x, y)
 """
 
 
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "densdiff-benchmarks"
+
+
 class Skipped(Exception):
     """Why the peer could not be measured."""
 
@@ -98,8 +101,7 @@ def call(command, seconds, doing, environment=None):
 
 def peer_python(packages):
     """The interpreter of an environment for packages, named by the first, made and filled if it is not there yet."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    home = cache / "densdiff-benchmarks" / packages[0].replace("==", "-")
+    home = CACHE / packages[0].replace("==", "-")
     python, ready = home / "bin" / "python", home / "ready"
     home.parent.mkdir(parents=True, exist_ok=True)
     with home.with_name(f"{home.name}.lock").open("w") as lock:

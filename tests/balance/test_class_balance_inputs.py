@@ -84,7 +84,7 @@ def test_labels_come_back_as_plain_values(names):
     assert set(balance.class_weight(new)) == set(found.classes)
     text = str(found)
     assert all(c.isprintable() or c == "\n" for c in text)
-    assert len(text.splitlines()) == 5
+    assert len(text.splitlines()) == 6
 
 
 def _lacking(kind):

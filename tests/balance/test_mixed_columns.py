@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import densdiff as dd
-from densdiff.balance.mixture import encode_columns
+from densdiff.balance.labelled import encode_columns
 from densdiff.core.scaling import pooled_scaling
 from tests.classes import fitted
 
@@ -24,6 +24,12 @@ from tests.classes import fitted
 def few_rows_used(monkeypatch):
     """The cut at 2000 rows takes seconds; the same code at 200 does not."""
     monkeypatch.setattr("densdiff.balance.class_balance.MOST_ROWS", 200)
+
+
+@pytest.fixture
+def one_smoothing(monkeypatch):
+    """Cross-validation would choose other smoothings of the categories for other folds."""
+    monkeypatch.setattr("densdiff.solvers.base._SMOOTHINGS", (2,))
 
 
 TABLES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table, "dict": dict}
@@ -79,7 +85,7 @@ def test_two_levels_are_as_far_apart_as_a_standardized_0_and_1(seed):
     omega = random.uniform(0.5, 2, 12)
     omega /= omega.sum()
     expected = np.concatenate(pooled_scaling(rows, new, omega, np.full(7, 1 / 7), True)[1:])
-    found = encode_columns(rows, new, omega, [0, 2], True)
+    found = encode_columns(rows, new, omega, [0, 2])
     np.testing.assert_allclose(pdist(found), pdist(expected), rtol=1e-9, atol=1e-9)
 
 
@@ -87,34 +93,60 @@ def test_two_levels_are_as_far_apart_as_a_standardized_0_and_1(seed):
 def test_levels_are_so_far_apart_that_rows_differ_as_much_as_in_a_column_of_numbers(seed, k):
     random = np.random.default_rng(seed)
     rows, new = (np.concatenate([np.arange(k), random.integers(0, k, n)])[:, None] * 1.0 for n in (12, 7))
-    found = encode_columns(rows, new, np.full(len(rows), 1 / len(rows)), [k], True)
+    found = encode_columns(rows, new, np.full(len(rows), 1 / len(rows)), [k])
     assert found.shape == (len(rows) + len(new), k)
     assert np.square(cdist(found, found)).mean() == pytest.approx(2)
 
 
-def test_an_lsdd_gets_encoded_columns_as_they_are():
-    (X, y), (new, _) = mixed(6, 60, 0.5), mixed(7, 80, 0.3)
-    tables = [np.column_stack([t["size"], np.searchsorted(["blue", "green", "red"], t["color"])]) for t in (X, new)]
-    rows, rows_new = np.split(encode_columns(*tables, np.full(60, 1 / 60), [0, 3], True), [60])
-    expected = fitted(rows, y, model=dd.LSDD(1.0, 0.1, solver="pairs", standardize=False)).predict(rows_new)
-    balance = fitted({name: X[name] for name in ("size", "color")}, y, model=dd.LSDD(1.0, 0.1, solver="pairs"))
-    np.testing.assert_allclose(balance.predict({name: new[name] for name in ("size", "color")}), expected, atol=1e-9)
+@pytest.mark.usefixtures("one_smoothing")
+@pytest.mark.parametrize("true_share", [0.1, 0.7])
+def test_an_lsdd_gives_the_minimum_of_e6_over_shares_of_mixed_rows(true_share):
+    """Against the distance of an LSDD of the same tables with the shares as weights, a parabola in the share."""
+    (X, y), (new, _) = mixed(6, 60, 0.5), mixed(7, 80, true_share)
+    model = dd.LSDD(1.0, 0.1, solver="pairs", standardize=False, random_state=0)
+
+    def statistic(share):
+        weights = np.where(y == 1, share / y.sum(), (1 - share) / (1 - y).sum())
+        fit = dd.LSDD(1.0, 0.1, solver="pairs", standardize=False, random_state=0).fit(X, new, weights_x=weights)
+        return fit.l2_distance().estimates["regularization_corrected"]
+
+    grid = np.array([0.05, 0.5, 0.95])
+    curve = np.polynomial.Polynomial.fit(grid, [statistic(share) for share in grid], 2)
+    least = np.clip(curve.deriv().roots()[0], 0, 1)
+    assert fitted(X, y, model=model).predict(new)[1] == pytest.approx(least, abs=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_an_lsdd_sees_categories_and_counts_classes_by_them(k):
+    random = np.random.default_rng(k)
+    y, of_new = np.arange(40 * k) % k, random.choice(k, 200, p=np.arange(1, k + 1) / np.arange(1, k + 1).sum())
+    colors = np.array(["blue", "green", "red"])
+
+    def table(codes):
+        color = np.where(random.random(len(codes)) < 0.8, codes, random.integers(0, 3, len(codes)))
+        return {"size": random.normal(size=len(codes)), "color": colors[color]}
+
+    found = fitted(table(y), y, model=dd.LSDD()).estimate(table(of_new))
+    np.testing.assert_allclose(found.priors, np.bincount(of_new) / 200, atol=0.12)
+    assert (found.intervals[:, 0] <= np.bincount(of_new) / 200).all()
 
 
 def test_levels_that_occur_equally_often_are_no_copies():
     X, y = {"c": np.tile([f"level {i}" for i in range(12)], 10)}, np.arange(120) % 12 >= 6
-    found = fitted(X, y).estimate({"c": np.repeat([f"level {i}" for i in range(4, 12)], 5)})
-    assert (found.n_x, found.n_y, found.warnings) == (120, 40, ())
+    with pytest.warns(dd.DensDiffWarning, match="no mixture of the labelled classes"):  # two of six levels are left
+        found = fitted(X, y).estimate({"c": np.repeat([f"level {i}" for i in range(4, 12)], 5)})
+    assert (found.n_x, found.n_y) == (120, 40)
     assert found.priors[1] == pytest.approx(0.75, abs=0.06)
 
 
+@pytest.mark.usefixtures("one_smoothing")
 def test_weights_of_mixed_rows_are_copies():
     (X, y), (new, _) = mixed(8, 60, 0.5), mixed(9, 80, 0.3)
-    weights, model = np.where(np.arange(60) < 20, 2, 1), dd.LSDD(1.0, 0.1, solver="centers")
+    weights, model = np.where(np.arange(60) < 20, 2, 1), dd.LSDD(1.0, 0.1, solver="pairs", standardize=False)
     copies = {name: np.repeat(values, weights) for name, values in X.items()}
     expected = fitted(copies, np.repeat(y, weights), model=model).predict(new)
     found = fitted(X, y, weights, model=model).predict(new)
-    np.testing.assert_allclose(found, expected, atol=0.01)  # scales are pooled by rows, so copies weigh more there
+    np.testing.assert_allclose(found, expected, atol=1e-9)
 
 
 @each_mixed_model

@@ -17,6 +17,7 @@ NAMES = (
     "overlap",
     "size",
     "balance",
+    "mixture",
     "changes",
     "monitor",
     "compare",

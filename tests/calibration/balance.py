@@ -36,23 +36,28 @@ def binary(separation, prior, d=2, **settings):
     return Cell(separation, (prior, 1 - prior), d, **settings)
 
 
-def _rows(cell, codes, random):
-    """Rows of the classes with these numbers; the means are the corners of a simplex in the first K - 1 columns."""
+def _rows(cell, codes, random, shift=0.0):
+    """Rows of the classes with these numbers; the means are the corners of a simplex in the first K - 1 columns.
+
+    Those of class 0 are moved away from the others by so many deviations.
+    """
     k = len(cell.priors)
     corners = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:] * cell.separation / np.sqrt(2)
     rows = random.normal(size=(len(codes), cell.d))
     if cell.shape == "t3":  # scaled to unit variance
         rows /= np.sqrt(random.chisquare(3, size=(len(codes), 1)))
     rows[:, : k - 1] += corners[codes]
+    away = corners[0] - corners[1:].mean(axis=0)
+    rows[codes == 0, : k - 1] += shift * away / np.linalg.norm(away)
     return rows
 
 
-def draw(cell, run):
-    """Labelled rows X and their classes y, and new rows whose classes are drawn with the true shares."""
+def draw(cell, run, shift=0.0):
+    """Labelled rows X and their classes y, and new rows with classes drawn with the true shares, class 0 shifted."""
     random = np.random.default_rng([run, cell.d, len(cell.priors), round(100 * cell.separation), cell.new])
     y = np.repeat(np.arange(len(cell.priors)), cell.labelled)
     X = _rows(cell, y, random)
-    return X, y, _rows(cell, random.choice(len(cell.priors), cell.new, p=cell.priors), random)
+    return X, y, _rows(cell, random.choice(len(cell.priors), cell.new, p=cell.priors), random, shift)
 
 
 def right_way(cell, run):
@@ -119,7 +124,9 @@ def cells():
     found += [binary(2.0, p, new=5) for p in (0.05, 0.5)]
     found += [binary(s, p, model="LSDD") for s in (1.0, 2.0) for p in (0.0, 0.05, 0.5)]
     three = ((1 / 3, 1 / 3, 1 / 3), (0.05, 0.15, 0.8), (0.0, 0.5, 0.5), (1.0, 0.0, 0.0))
-    return found + [Cell(s, p, d) for d in (2, 10) for s in (1.0, 2.0, 4.0) for p in three]
+    found += [Cell(s, p, d) for d in (2, 10) for s in (1.0, 2.0, 4.0) for p in three]
+    ten = ((0.1,) * 10, (0.28, *[0.08] * 9))
+    return found + [Cell(3.0, p, 12, labelled=labelled, new=500) for labelled in (20, 90) for p in ten]
 
 
 def report(share=1.0):

@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as SklearnRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from densdiff.core.class_scores import KernelRidge, row_slices
+from densdiff.core.class_scores import FeatureRidge, KernelRidge, landmark_map, row_slices
 
 seeds = st.integers(0, 2**32 - 1)
 LAMS = np.array([1e-3, 0.1, 3.0])
@@ -119,3 +119,49 @@ def test_slices_hold_every_row_once_in_kernels_of_8_mib(columns, step):
     assert [len(rows[part]) for part in slices] == [step, step, 1]
     assert [part.start for part in slices] == [0, step, 2 * step]
     assert step == 1 or 8 * step * columns <= 8 << 20
+
+
+@given(seeds)
+def test_features_of_all_rows_as_landmarks_give_the_scores_of_the_kernel(seed):
+    """But for a jitter of 1e-9 on the diagonal, which matters where the penalty is small."""
+    gram, cross, targets, weights = problem(seed)
+    turn = landmark_map(gram)
+    np.testing.assert_allclose(gram @ turn @ turn.T @ gram, gram, atol=1e-6)
+    ridge = FeatureRidge(gram @ turn, targets, weights)
+    expected = KernelRidge(gram, targets, weights, LAMS).scores(cross)
+    for i, lam in enumerate(LAMS):
+        slopes, offset = ridge.slopes(lam)
+        np.testing.assert_allclose(cross @ turn @ slopes + offset, expected[i], atol=1e-5 / lam)
+
+
+@given(seeds)
+def test_errors_of_rows_left_out_are_those_of_fits_without_them(seed):
+    """The penalty and the other weights stay as they are: only the row goes."""
+    random = np.random.default_rng(seed)
+    features, targets = random.normal(size=(12, 3)), np.eye(2)[np.arange(12) % 2]
+    weights = random.uniform(0.5, 1.5, size=12)
+    weights /= weights.sum()
+    ridge = FeatureRidge(features, targets, weights)
+    found = ridge.left_out_errors(features, targets, weights, LAMS)
+    centred = features - weights @ features
+    unit = np.trace(centred.T @ (centred * weights[:, None])) / 12
+    design = np.column_stack([features, np.ones(12)])
+    for lam, error in zip(LAMS, found, strict=True):
+        total = 0.0
+        for i in range(12):
+            kept = np.arange(12) != i
+            left = (design[kept] * weights[kept, None]).T @ design[kept] + unit * lam * np.diag([1.0, 1.0, 1.0, 0.0])
+            solution = np.linalg.solve(left, (design[kept] * weights[kept, None]).T @ targets[kept])
+            total += weights[i] * np.square(targets[i] - design[i] @ solution).sum()
+        assert error == pytest.approx(total, rel=1e-8)
+
+
+def test_features_without_variation_give_the_mean():
+    slopes, offset = FeatureRidge(np.ones((4, 2)), np.eye(2)[[0, 0, 0, 1]], np.full(4, 0.25)).slopes(0.1)
+    np.testing.assert_allclose(np.ones((3, 2)) @ slopes + offset, np.tile([0.75, 0.25], (3, 1)), atol=1e-12)
+
+
+def test_equal_landmarks_are_no_harm():
+    turn = landmark_map(np.ones((5, 5)))
+    features = np.ones((2, 5)) @ turn
+    np.testing.assert_allclose(features @ features.T, 1.0, atol=1e-6)

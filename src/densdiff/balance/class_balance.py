@@ -15,15 +15,10 @@ from scipy.stats import t as student
 from sklearn.base import BaseEstimator, clone
 
 from densdiff import messages
-from densdiff.balance.mixture import (
-    MOST_ROWS,
-    LabelledSample,
-    LearnedMixture,
-    MixtureEstimate,
-    encode_columns,
-    estimate_by_kde,
-    estimate_by_lsdd,
-)
+from densdiff.balance.features import KernelFeatures
+from densdiff.balance.labelled import LabelledSample, encode_columns
+from densdiff.balance.learned import LearnedMixture
+from densdiff.balance.mixture import MixtureEstimate, estimate_by_kde, estimate_by_lsdd, estimate_by_mixed_lsdd
 from densdiff.balance.pictures import mixture_picture
 from densdiff.core.scaling import FloatArray, pooled_scaling
 from densdiff.core.simplex import Moments
@@ -37,7 +32,10 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Mixture, Receipt
 from densdiff.threads import on_one_thread
 
+MOST_ROWS = 100_000  # labelled rows that are used: their features are held in memory
 _MOST_NEW = 200_000  # rows of a large sample: beside the noise of 2000 labelled rows theirs is nothing
+_SCORES = ("predict_proba", "decision_function")
+_CHANGED = 0.04  # p-value of a mixture below which a warning is given
 _APART = 2.0  # standard errors by which the scores of two classes must differ
 
 
@@ -57,6 +55,9 @@ class ClassBalanceResult(Receipt):
         Confidence interval of each share; all of [0, 1] where the classes cannot be told apart.
     level : float
         Nominal coverage of each interval.
+    mixture_pvalue : float
+        p-value of the hypothesis that the new rows are a mixture of the labelled classes at all; small where a class
+        itself has changed, or a class has no labels.
 
     Examples
     --------
@@ -74,6 +75,7 @@ class ClassBalanceResult(Receipt):
     standard_errors: npt.NDArray[np.float64] | None
     intervals: npt.NDArray[np.float64] | None
     level: float
+    mixture_pvalue: float
     profile: Mixture | None = field(default=None, repr=False)  # for pictures; not in `to_dict`
 
     def _contents(self) -> dict[str, Any]:
@@ -91,6 +93,7 @@ class ClassBalanceResult(Receipt):
                 low, high = 100 * self.intervals[c]
                 between = f"  [{low:.1f} %, {high:.1f} %] at {100 * self.level:g} %"
             lines.append(f"  {label:<{wide}}  {100 * self.priors[c]:.1f} %{between}")
+        lines.append(f"  mixture of these classes: p = {self.mixture_pvalue:.3g}")
         return "\n".join(lines + self._receipt_lines())
 
     def _draw(self) -> Any:
@@ -106,6 +109,14 @@ class ClassBalanceResult(Receipt):
         return write_balance(path, self, title)
 
 
+@dataclass(frozen=True)
+class NewRows:
+    """New rows in the user's units, and what the labels say of them."""
+
+    checked: FloatArray
+    learned: LearnedMixture
+
+
 class ClassBalance(BaseEstimator):
     """Estimate the class balance of unlabelled samples from labelled rows.
 
@@ -116,9 +127,12 @@ class ClassBalance(BaseEstimator):
     Parameters
     ----------
     model : None, LSDD or KDEDifference
-        How densities are compared. None learns a kernel from the labels, which measured best. An `LSDD` is the
-        paper's method, with sigma and lam cross-validated at the estimated balance; it is cloned, and its own
-        ``random_state`` wins if set.
+        How densities are compared. None lets the labels decide between several kinds of class scores and the nearest
+        mixture, which measured best. An `LSDD` is the paper's method, with sigma and lam cross-validated at the
+        estimated balance; it is cloned, and its own ``random_state`` wins if set.
+    classifier : scikit-learn classifier, optional
+        Gives the class scores in place of the library's own, for ``model=None``. It is cloned, fitted to standardized
+        columns (one for each level of a category), and calibrated on labelled rows that were held out.
     random_state : None, int, Generator or RandomState
 
     Attributes
@@ -126,6 +140,8 @@ class ClassBalance(BaseEstimator):
     classes_ : array of shape (K,)
     samples_ : tuple of arrays of shape (n_c, d)
         The labelled rows of each class; a category is the number of its level among the sorted ones.
+    sample_weights_ : tuple of arrays of shape (n_c,)
+        Weights of these rows, which sum to 1 in each class.
     labelled_shares_ : array of shape (K,)
         Share of each class among the labelled rows, by weight.
     n_features_in_, feature_names_, seed_
@@ -143,8 +159,9 @@ class ClassBalance(BaseEstimator):
     [0.2, 0.8]
     """
 
-    def __init__(self, *, model: Any = None, random_state: Any = None) -> None:
+    def __init__(self, *, model: Any = None, classifier: Any = None, random_state: Any = None) -> None:
         self.model = model
+        self.classifier = classifier
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -154,6 +171,7 @@ class ClassBalance(BaseEstimator):
             if isinstance(self.model, type):
                 got = f"the class {self.model.__name__}, pass {self.model.__name__}()"
             raise InputError(f"model must be None, an LSDD or a KDEDifference object; got {got}", argument="model")
+        self._check_classifier()
         mixed, weighted = not isinstance(self.model, KDEDifference), sample_weight is not None
         data = check_labelled(X, y, sample_weight, categories=mixed)
         counts = np.bincount(data.codes, minlength=len(data.classes))
@@ -176,10 +194,26 @@ class ClassBalance(BaseEstimator):
         self.seed_ = parameters.seed(self.random_state if own is None else own)
         self._data, self._counts, self.labelled_shares_ = _thin(data, self.seed_), counts, totals / totals.sum()
         self.classes_ = data.classes
-        self.samples_ = tuple(data.rows[data.codes == code] for code in range(len(data.classes)))
+        rows_of = [data.codes == code for code in range(len(data.classes))]
+        self.samples_ = tuple(data.rows[own] for own in rows_of)
+        self.sample_weights_ = tuple(data.weights[own] / totals[code] for code, own in enumerate(rows_of))
         self.feature_names_, self.levels_ = data.names, data.levels
         self.n_features_in_ = len(data.names)
         return self
+
+    def _check_classifier(self) -> None:
+        """Refuse what gives no class scores, and a classifier beside a model that has no use for it."""
+        if self.classifier is None:
+            return
+        methods = [callable(getattr(self.classifier, name, None)) for name in _SCORES]
+        if isinstance(self.classifier, type) or not callable(getattr(self.classifier, "fit", None)) or not any(methods):
+            got = messages.describe_value(self.classifier)
+            needed = f"classifier must be a classifier object with {' or '.join(_SCORES)}"
+            raise InputError(f"{needed}; got {got}", argument="classifier")
+        if self.model is not None:
+            name = type(self.model).__name__
+            text = f"classifier gives class scores, which model={name}() has no use for; leave one of them out"
+            raise InputError(text, argument="classifier")
 
     @on_one_thread
     def predict(self, X_new: Any) -> FloatArray:
@@ -196,9 +230,12 @@ class ClassBalance(BaseEstimator):
         """The shares in ``X_new`` with standard errors and confidence intervals."""
         level = parameters.fraction(level, "level")
         notes = list(self._fitted().notes)
-        estimate, new = self._estimate_mixture(X_new, notes)
-        n_new = len(new)
+        estimate, rows = self._estimate_mixture(X_new, notes)
+        new, n_new = rows.checked, len(rows.checked)
         notes += [note for note in estimate.notes if note not in notes]
+        pvalue = rows.learned.pvalue(estimate.priors)
+        if pvalue < _CHANGED:
+            messages.warn(_changed_text(pvalue), notes)
         errors = intervals = None
         if estimate.moments is None:
             notes.append("KDEDifference gives no standard errors and no intervals")
@@ -218,6 +255,7 @@ class ClassBalance(BaseEstimator):
             standard_errors=errors,
             intervals=intervals,
             level=level,
+            mixture_pvalue=pvalue,
             profile=self._profile(new, estimate.priors),
             sigma=estimate.sigma,
             lam=estimate.lam,
@@ -234,15 +272,17 @@ class ClassBalance(BaseEstimator):
         numbers = [j for j in range(len(self.feature_names_)) if not self.levels_ or self.levels_[j] is None]
         samples = [rows[:, numbers] for rows in self.samples_]
         names = tuple(self.feature_names_[j] for j in numbers)
-        return mixture_picture(samples, new[:, numbers], priors, names) if numbers else None
+        if not numbers:
+            return None
+        return mixture_picture(samples, list(self.sample_weights_), new[:, numbers], priors, names)
 
     def _fitted(self) -> LabelledRows:
         if not hasattr(self, "classes_"):
             raise not_fitted("this ClassBalance is not fitted yet; call fit(X, y) first")
         return self._data
 
-    def _estimate_mixture(self, X_new: Any, notes: list[str]) -> tuple[MixtureEstimate, FloatArray]:
-        """The estimated shares, and the new rows as they were checked."""
+    def _estimate_mixture(self, X_new: Any, notes: list[str]) -> tuple[MixtureEstimate, NewRows]:
+        """The estimated shares, and the new rows."""
         data = self._fitted()
         name = messages.name_of("X_new")
         source = source_of(X_new, name)
@@ -251,31 +291,34 @@ class ClassBalance(BaseEstimator):
         warn_of_extra_columns(extra, name, notes)
         if count > max(_MOST_NEW, source.rows_at_once):
             notes.append(f"shares are estimated from {_MOST_NEW} of the {count} new rows, drawn at random")
-        new = checked = check_new_rows(table, self.feature_names_, notes, data.levels)
-        omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
-        shares, rows, model = data.weights / data.weights.sum(), data.rows, self.model
-        if model is not None:
-            model = clone(model).set_params(random_state=self.seed_)
-        if self.n_features_in_ > len(rows) + len(new) and model is None:
-            shapes = f"{self.n_features_in_} columns but only {len(rows)} labelled and {len(new)} new rows"
+        checked = check_new_rows(table, self.feature_names_, notes, data.levels)
+        if self.n_features_in_ > len(data.rows) + len(checked) and self.model is None:
+            shapes = f"{self.n_features_in_} columns but only {len(data.rows)} labelled and {len(checked)} new rows"
             messages.warn(f"{shapes}: are rows and columns swapped?", notes)
-        if data.levels:
-            standardize = model is None or parameters.flag(model.standardize, "standardize")
-            counts = [len(levels or ()) for levels in data.levels]
-            rows, new = np.split(encode_columns(rows, new, shares, counts, standardize), [len(rows)])
-            model = model if model is None else model.set_params(standardize=False)
-        elif model is None:
-            even = np.broadcast_to(1.0 / len(new), len(new))
-            _, rows, new = pooled_scaling(rows, new, shares, even, True)
-        labelled = LabelledSample(rows, data.codes, omega)
-        if isinstance(model, LSDD):
-            estimate = estimate_by_lsdd(model, labelled, new)
-            if data.levels:  # what is said of columns is said of encoded ones, which nobody gave
-                estimate = replace(estimate, notes=tuple(note for note in estimate.notes if "column" not in note))
-            return estimate, checked
+        labelled, inner = self._inner_rows(checked)
+        learned = LearnedMixture(KernelFeatures(labelled, self.seed_), inner, self.seed_, self.classifier)
+        new = NewRows(checked, learned)
+        if self.model is None:
+            return learned.estimate(), new
+        model, given = clone(self.model).set_params(random_state=self.seed_), replace(labelled, rows=data.rows)
         if isinstance(model, KDEDifference):
-            return estimate_by_kde(model, labelled, new), checked
-        return LearnedMixture(labelled, new, self.seed_).estimate(), checked
+            return estimate_by_kde(model, given, checked), new
+        if data.levels:
+            return estimate_by_mixed_lsdd(model, given, checked, self.feature_names_, data.levels), new
+        return estimate_by_lsdd(model, given, checked), new
+
+    def _inner_rows(self, new: FloatArray) -> tuple[LabelledSample, FloatArray]:
+        """Labelled and new rows in standardized columns, one for each level of a category."""
+        data = self._data
+        omega = data.weights / np.bincount(data.codes, data.weights)[data.codes]
+        shares = data.weights / data.weights.sum()
+        if data.levels:
+            counts = [len(levels or ()) for levels in data.levels]
+            rows, inner = np.split(encode_columns(data.rows, new, shares, counts), [len(data.rows)])
+        else:
+            even = np.broadcast_to(1.0 / len(new), len(new))
+            _, rows, inner = pooled_scaling(data.rows, new, shares, even, True)
+        return LabelledSample(rows, data.codes, omega), inner
 
 
 def _thin(data: LabelledRows, seed: int) -> LabelledRows:
@@ -291,6 +334,13 @@ def _thin(data: LabelledRows, seed: int) -> LabelledRows:
     note = f"{is_drawn.sum()} of the {n} labelled rows were used, drawn evenly from the classes, to limit memory"
     rows, codes, weights = data.rows[is_drawn], data.codes[is_drawn], data.weights[is_drawn]
     return replace(data, rows=rows, codes=codes, weights=weights, notes=(*data.notes, note))
+
+
+def _changed_text(pvalue: float) -> str:
+    return (
+        f"the new rows are no mixture of the labelled classes (p = {pvalue:.2g}): a class has changed, or one has no "
+        "labels; look at the picture before you use the shares"
+    )
 
 
 def _alike_pairs(moments: Moments) -> list[tuple[int, int]]:

@@ -1,63 +1,35 @@
 """How much of each class a new sample holds: the mixture of class densities that is nearest to its own.
 
-Three ways to the same answer: a kernel learned from the labels (ours), the density difference of an `LSDD` at the
-estimated balance, and the difference of kernel density estimates. Rows are in inner units throughout.
+Two ways of the paper: the density difference of an `LSDD` at the estimated balance, and the difference of kernel
+density estimates. The default is in `learned`.
 """
 
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
+from sklearn.base import clone
 
 from densdiff import messages
-from densdiff.core import kernel, metric
-from densdiff.core.class_scores import LEAST_SCORE, KernelRidge, row_slices
-from densdiff.core.scaling import FloatArray, pooled_scaling
+from densdiff.balance.labelled import LabelledSample, moment_equations
+from densdiff.core.class_scores import row_slices
+from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import stratified_folds
-from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
+from densdiff.core.simplex import Moments, quadratic_minimum
 from densdiff.data import parameters
+from densdiff.data.categories import Levels
+from densdiff.data.pair import Pair
 from densdiff.estimators.kde import KDEDifference, overlap
 from densdiff.estimators.lsdd import LSDD
 from densdiff.solvers.base import Model
 from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import WeightedSample
+from densdiff.sources.array_sample import ArraySample
 
-IntArray = npt.NDArray[np.intp]
-WIDTHS = np.array([2.0, 1.0, 0.5])  # of the median distance, and the weight of each in the kernel
-LAMS = np.logspace(-2.5, 0.5, 7)
-LIKELIHOOD = 2.0 / 3.0  # of the answer; the rest is the nearest mixture
-FOLDS = 5
-MOST_ROWS = 2000  # labelled rows that are used: the kernel between them is held in memory
-_CONSTANT = 1e-12  # a variance of shares that is rounding
+_BLOCK_ROWS = 5_000  # labelled rows among which all pairs are formed
 _LEAST_SHARE = 1e-3  # a class of share 0 still takes part in choosing sigma and lam
-
-
-@dataclass(frozen=True)
-class LabelledSample:
-    """Labelled rows in inner units; ``omega`` sums to 1 within each class."""
-
-    rows: FloatArray  # (n, d)
-    codes: IntArray  # (n,) from 0 to K - 1
-    omega: FloatArray  # (n,)
-
-    @property
-    def indicator(self) -> FloatArray:
-        """Weights of the rows in each class's mean, (n, K)."""
-        return np.equal.outer(self.codes, np.arange(self.codes.max() + 1)) * self.omega[:, None]
-
-    @property
-    def balanced(self) -> FloatArray:
-        """Weights that sum to 1, as much for each class, (n,)."""
-        return np.asarray(self.omega / (self.codes.max() + 1))
-
-    def select(self, chosen: npt.NDArray[np.bool_]) -> "LabelledSample":
-        """The chosen rows, their weights scaled to sum to 1 within each class again."""
-        codes, omega = self.codes[chosen], self.omega[chosen]
-        return LabelledSample(self.rows[chosen], codes, omega / np.bincount(codes, omega)[codes])
 
 
 @dataclass(frozen=True)
@@ -74,147 +46,6 @@ class MixtureEstimate:
     notes: tuple[str, ...] = ()
 
 
-def encode_columns(
-    rows: FloatArray, new: FloatArray, omega: FloatArray, levels: list[int], standardize: bool
-) -> FloatArray:
-    """Rows, then new ones, with a column for each level of a category, (n + m, d').
-
-    ``levels`` says how many each column has, 0 for numbers. The columns of one category have a variance of 1 together,
-    as a standardized column of numbers has. ``omega`` sums to 1; a code of -1 is no level, zeros in all columns.
-    """
-    codes = np.array(levels) > 0
-    numbers = np.concatenate([rows, new])[:, ~codes]
-    if standardize and not codes.all():
-        even = np.broadcast_to(1.0 / len(new), len(new))
-        numbers = np.concatenate(pooled_scaling(rows[:, ~codes], new[:, ~codes], omega, even, True)[1:])
-    weights = np.concatenate([len(rows) * omega, np.ones(len(new))]) / len(numbers)
-    blocks = [numbers]
-    for column, count in zip(np.concatenate([rows, new]).T, levels, strict=True):
-        indicators = np.equal.outer(column, np.arange(count)).astype(np.float64)
-        shares = weights @ indicators
-        variance = float(shares @ (1.0 - shares))
-        if variance > _CONSTANT:
-            blocks.append(indicators / np.sqrt(variance))
-    inner = np.hstack(blocks)
-    return inner if inner.shape[1] else np.zeros((len(inner), 1))
-
-
-class LearnedKernel:
-    """Gaussians of three widths in two metrics learned from the labels, to the rows they were learned from."""
-
-    def __init__(self, labelled: LabelledSample) -> None:
-        self.metrics = []
-        for learn in (metric.column_metric, metric.direction_metric):
-            turn = learn(labelled.rows, labelled.codes, labelled.balanced)
-            anchors = labelled.rows @ turn
-            self.metrics.append((turn, anchors, kernel.median_distance(anchors)))
-
-    def to(self, rows: FloatArray) -> FloatArray:
-        """The kernel of rows to the rows it was learned from, (m, n)."""
-        total = np.zeros((len(rows), len(self.metrics[0][1])))
-        for turn, anchors, width in self.metrics:
-            turned = rows @ turn
-            direct = kernel.needs_direct_differences(kernel.radius(turned, anchors), WIDTHS[-1] * width, rows.shape[1])
-            squared = kernel.squared_distances(turned, anchors, direct)
-            for factor, psi in zip(WIDTHS, kernel.features(squared, WIDTHS * width), strict=True):
-                total += factor * psi
-        return total
-
-
-class LearnedMixture:
-    """The default: matching in a learned kernel, averaged with the likelihood of least-squares class scores."""
-
-    def __init__(self, labelled: LabelledSample, new: FloatArray, seed: int) -> None:
-        self.labelled, self.new = labelled, new
-        counts = np.bincount(labelled.codes)
-        self.targets = np.eye(len(counts))[labelled.codes]  # (n, K)
-        self.groups = stratified_folds(labelled.codes, seed, min(FOLDS, int(counts.min())))
-
-    @cached_property
-    def _folds(self) -> list[tuple[LearnedKernel, KernelRidge, npt.NDArray[np.bool_]]]:
-        """For each fold what was learned without it, and which rows it holds."""
-        folds = []
-        for fold in range(int(self.groups.max()) + 1):
-            held = self.groups == fold
-            train = self.labelled.select(~held)
-            learned = LearnedKernel(train)
-            ridge = KernelRidge(learned.to(train.rows), self.targets[~held], train.balanced, LAMS)
-            folds.append((learned, ridge, held))
-        return folds
-
-    @cached_property
-    def held_scores(self) -> FloatArray:
-        """Scores of labelled rows by models that have not seen them, (L, n, K)."""
-        scores = np.empty((len(LAMS), *self.targets.shape))
-        for learned, ridge, held in self._folds:
-            scores[:, held] = ridge.scores(learned.to(self.labelled.rows[held]))
-        return scores
-
-    @cached_property
-    def lam(self) -> int:
-        """Index of the ridge whose held-out scores are nearest to the labels."""
-        errors = np.square(self.held_scores - self.targets).sum(axis=2) @ self.labelled.balanced
-        return int(errors.argmin())
-
-    def estimate(self) -> MixtureEstimate:
-        labelled, n = self.labelled, len(self.labelled.rows)
-        learned = LearnedKernel(labelled)
-        gram = learned.to(labelled.rows)
-        ridge = KernelRidge(gram, self.targets, labelled.balanced, LAMS[[self.lam]])
-        cross, scores = np.zeros(n), np.empty((len(self.new), self.targets.shape[1]))
-        for block in row_slices(self.new, n):
-            values = learned.to(self.new[block])
-            cross += values.sum(axis=0)
-            scores[block] = ridge.scores(values)[0]
-        indicator = labelled.indicator
-        nearest = quadratic_minimum(indicator.T @ gram @ indicator, indicator.T @ cross / len(self.new))  # E6
-        ratios = np.maximum(scores, LEAST_SCORE)
-        # of m new rows only n m / (n + m) count, since the scores come from n rows; the prior is one row a class
-        likely = likeliest_shares(
-            ratios / ratios.sum(axis=1, keepdims=True), np.ones(len(ratios)), 1.0 + len(ratios) / n
-        )
-        return MixtureEstimate(
-            priors=LIKELIHOOD * likely + (1.0 - LIKELIHOOD) * nearest,
-            sigma=learned.metrics[0][2],
-            lam=float(LAMS[self.lam]),
-            solver="learned kernel",
-            tuning=f"metric learned from the labels, ridge by {int(self.groups.max()) + 1}-fold cross-validation",
-            moments=self.moments,
-        )
-
-    def moments(self) -> Moments:
-        """Equations in scores that every row gets from models which have not seen it.
-
-        Scores that predict labels best may hardly see a class between two others. So another ridge is taken if its
-        equations tell the shares with less than half the variance; a closer choice would flatter itself.
-        """
-        classes = self.targets.shape[1]
-        scores = np.zeros((len(LAMS), len(self.new), classes))
-        for learned, ridge, _ in self._folds:
-            for block in row_slices(self.new, len(self.labelled.rows)):
-                scores[:, block] += ridge.scores(learned.to(self.new[block])) / len(self._folds)
-        equal = np.full(classes, 1.0 / classes)
-        pairs = zip(self.held_scores, scores, strict=True)
-        candidates = [moment_equations(held, self.labelled, new) for held, new in pairs]
-        variances = [float(np.square(equations.standard_errors(equal)).sum()) for equations in candidates]
-        best = int(np.argmin(variances))
-        return candidates[best if variances[best] < 0.5 * variances[self.lam] else self.lam]
-
-
-def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatArray) -> Moments:
-    """Means and noise of features (n, K) of labelled rows by class and (m, K) of new rows."""
-    indicator = labelled.indicator
-    means = indicator.T @ features  # (K classes, K features)
-    residuals = features - means[labelled.codes]
-    squared_weights = np.square(indicator).sum(axis=0)  # (K,) sum of squared weights in each class, below 1
-    scaled = residuals * (labelled.omega / np.sqrt(1.0 - squared_weights[labelled.codes]))[:, None]
-    of_classes = np.array(
-        [scaled[labelled.codes == c].T @ scaled[labelled.codes == c] for c in range(len(squared_weights))]
-    )
-    around = new - new.mean(axis=0)
-    return Moments(means.T, new.mean(axis=0), of_classes, around.T @ around / (len(new) * max(1, len(new) - 1)))
-
-
 class RowKernel(Protocol):
     """A kernel whose mean over pairs of rows is a squared distance of densities, times its scale."""
 
@@ -222,31 +53,42 @@ class RowKernel(Protocol):
 
 
 class KernelMixture:
-    """The nearest mixture (E6) at one model."""
+    """The nearest mixture (E6) at one model; of many labelled rows from pairs within blocks (E17)."""
 
     def __init__(self, labelled: LabelledSample, new: FloatArray, row_kernel: RowKernel, model: Model) -> None:
         self.labelled = labelled
-        self.indicator = labelled.indicator
+        counts = np.bincount(labelled.codes)
+        blocks = max(1, min(-(-len(labelled.rows) // _BLOCK_ROWS), int(counts.min()) // 2))
+        groups = stratified_folds(labelled.codes, 0, blocks)
         self._own = np.empty(len(labelled.rows))  # the kernel of each labelled row with itself
-        self.labelled_features, self.new_features = np.empty((len(labelled.rows), self.indicator.shape[1])), []
-        for block in row_slices(labelled.rows, len(labelled.rows)):
-            values = row_kernel.kernel(model, labelled.rows[block], labelled.rows)
-            self._own[block] = np.diagonal(values, block.start)
-            self.labelled_features[block] = values @ self.indicator
-        for block in row_slices(new, len(labelled.rows)):
-            self.new_features.append(row_kernel.kernel(model, new[block], labelled.rows) @ self.indicator)
+        # mean kernels to each class, of labelled rows without themselves
+        self.labelled_features = np.empty((len(labelled.rows), len(counts)))
+        self.new_features = np.empty((len(new), len(counts)))
+        for group in range(blocks):
+            own, others = np.flatnonzero(groups == group), np.arange(group, len(new), blocks)
+            block = labelled.select(own)
+            indicator = block.indicator
+            for part in row_slices(block.rows, len(block.rows)):
+                values = row_kernel.kernel(model, block.rows[part], block.rows)
+                self._own[own[part]] = np.diagonal(values, part.start)
+                self.labelled_features[own[part]] = values @ indicator
+            self.labelled_features[own, block.codes] -= block.omega * self._own[own]
+            self.labelled_features[own, block.codes] /= 1.0 - block.omega
+            for part in row_slices(others, len(own)):
+                values = row_kernel.kernel(model, new[others[part]], block.rows)
+                self.new_features[others[part]] = values @ indicator
 
     def priors(self) -> FloatArray:
-        target = np.concatenate(self.new_features).mean(axis=0)
-        return quadratic_minimum(self.indicator.T @ self.labelled_features, target)
+        """The minimum of E6, in which every row is paired with itself too."""
+        own, omega = np.arange(len(self.labelled.codes)), self.labelled.omega
+        features = self.labelled_features.copy()
+        features[own, self.labelled.codes] *= 1.0 - omega
+        features[own, self.labelled.codes] += omega * self._own
+        return quadratic_minimum(self.labelled.indicator.T @ features, self.new_features.mean(axis=0))
 
     def moments(self) -> Moments:
         """Equations in the features of all rows, without the pairs of a row with itself."""
-        own, omega = np.arange(len(self.labelled.codes)), self.labelled.omega
-        features = self.labelled_features.copy()
-        features[own, self.labelled.codes] -= omega * self._own
-        features[own, self.labelled.codes] /= 1.0 - omega
-        return moment_equations(features, self.labelled, np.concatenate(self.new_features))
+        return moment_equations(self.labelled_features, self.labelled, self.new_features)
 
 
 def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:
@@ -255,25 +97,64 @@ def estimate_by_lsdd(model: LSDD, labelled: LabelledSample, new: FloatArray) -> 
     Sigma and lam are those of the difference between the new rows and the mixture at the estimated shares, found by
     turns: a fit, the shares at its model, and both once more. Rows are in the user's units here.
     """
-    shares = np.full(int(labelled.codes.max()) + 1, 1.0)
+    shares = np.full(labelled.n_classes, 1.0)
     for repeat in range(2):
         weights = np.maximum(shares, _LEAST_SHARE)[labelled.codes] * labelled.omega
         with messages.collect_warnings() if repeat == 0 else nullcontext():  # the second fit says it all again
             model.fit(labelled.rows, new, weights_x=weights)
-        scaling = model.fit_.data.scaling
-        inner = LabelledSample(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
-        mixture = KernelMixture(inner, scaling.apply(new), model.fit_.solver, model.fit_.choice.best)
+        mixture = _mixture_at(model, labelled, new)
         shares = mixture.priors()
+    return _lsdd_estimate(model, mixture, "sigma and lam of the LSDD at the estimated balance")
+
+
+def estimate_by_mixed_lsdd(
+    model: LSDD, labelled: LabelledSample, new: FloatArray, names: tuple[str, ...], levels: tuple[Levels, ...]
+) -> MixtureEstimate:
+    """The same with columns of categories, as codes (E16); a level that only new rows have is one more.
+
+    At the right shares nothing differs, and a model that is chosen there smooths the categories away. So the model is
+    that of the difference between the class which differs most and the others.
+    """
+    new, levels = _with_unseen_level(new, levels)
+    fits = []
+    for code in range(labelled.n_classes if labelled.n_classes > 2 else 1):
+        own = labelled.codes == code
+        pair = Pair.of(ArraySample(labelled.rows[own]), ArraySample(labelled.rows[~own]), names, levels)
+        weights = {"weights_x": labelled.omega[own], "weights_y": labelled.omega[~own]}
+        fits.append(clone(model).fit_pair(replace(pair, **weights)))
+    best = min(fits, key=lambda fit: float(np.min(fit.cv_results_["mean_score"])))
+    mixture = _mixture_at(best, labelled, new)
+    return _lsdd_estimate(best, mixture, "sigma and lam of the LSDD between one class and the others")
+
+
+def _mixture_at(model: LSDD, labelled: LabelledSample, new: FloatArray) -> KernelMixture:
+    """The nearest mixture at the model that was chosen."""
+    scaling = model.fit_.data.scaling
+    inner = LabelledSample(scaling.apply(labelled.rows), labelled.codes, labelled.omega)
+    return KernelMixture(inner, scaling.apply(new), model.fit_.solver, model.fit_.choice.best)
+
+
+def _lsdd_estimate(model: LSDD, mixture: KernelMixture, tuning: str) -> MixtureEstimate:
     return MixtureEstimate(
-        priors=shares,
+        priors=mixture.priors(),
         sigma=model.sigma_,
         lam=model.lam_,
         solver=model.solver_,
-        tuning="sigma and lam of the LSDD at the estimated balance",
+        tuning=tuning,
         moments=mixture.moments,
         n_centers=len(model.centers_) if model.solver_ == "centers" else None,
         notes=model.fit_.data.notes,
     )
+
+
+def _with_unseen_level(new: FloatArray, levels: tuple[Levels, ...]) -> tuple[FloatArray, tuple[Levels, ...]]:
+    """New rows whose codes of -1 are a level of their own, and the levels with it."""
+    new, more = new.copy(), list(levels)
+    for j, names in enumerate(levels):
+        if names is not None and (unseen := new[:, j] < 0).any():
+            new[unseen, j] = len(names)
+            more[j] = (*names, "unseen")
+    return new, tuple(more)
 
 
 def estimate_by_kde(model: KDEDifference, labelled: LabelledSample, new: FloatArray) -> MixtureEstimate:

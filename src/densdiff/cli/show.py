@@ -131,7 +131,7 @@ def balance(result: Any) -> None:
         for label, share, between in zip(result.classes, result.priors, limits, strict=True)
     ]
     _table(out, "Shares", ["class", "share", f"{100 * result.level:g} % interval"], rows)
-    _print_notes(out, result, result.solver)
+    _print_notes(out, result, f"{result.solver}; mixture of these classes: p = {result.mixture_pvalue:.3g}")
 
 
 def _print_answer(answer: str) -> Console:

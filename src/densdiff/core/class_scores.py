@@ -1,16 +1,19 @@
 """Weighted regularized least squares in the space of a kernel, with an intercept, for a path of lam.
 
-Kernels between rows come from `kernel`; the choice of sigma and lam is made by those who call.
+The kernel is given between all rows, or by features of the rows. Kernels come from `kernel`; sigma and lam are chosen
+by those who call.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from densdiff.core.scaling import FloatArray
 
 LEAST_SCORE = 0.01  # a class no row is denied: least squares scores may be negative
 _BLOCK = 1 << 20  # entries of a kernel block
+_JITTER = 1e-9  # of the mean diagonal, added to it: landmarks may be equal
 _ROUNDING = 1e-12  # of the mean diagonal: a centred gram below it is that of equal rows
 
 
@@ -43,7 +46,53 @@ class KernelRidge:
         return np.asarray(cross @ self.dual + self.offset[:, None])
 
 
-def row_slices(rows: FloatArray, columns: int) -> Iterator[slice]:
+class FeatureRidge:
+    """The same as `KernelRidge` for the kernel <phi(x), phi(x')> of features (n, r), from an r x r matrix."""
+
+    def __init__(self, features: FloatArray, targets: FloatArray, weights: FloatArray) -> None:
+        self._middle, self._mean = weights @ features, weights @ targets  # (r,), (K,)
+        root = np.sqrt(weights)[:, None]
+        weighted = root * features
+        self._scatter = weighted.T @ weighted - np.outer(self._middle, self._middle)  # (r, r)
+        self._loads = weighted.T @ (root * targets) - np.outer(self._middle, self._mean)  # (r, K)
+        self._unit = float(np.trace(self._scatter)) / len(features)
+        if self._unit <= _ROUNDING * float(np.square(features).sum(axis=1) @ weights):
+            self._unit, self._loads = 1.0, np.zeros_like(self._loads)  # equal rows have nothing to learn from
+
+    def slopes(self, lam: float) -> tuple[FloatArray, FloatArray]:
+        """The map (r, K) and the offset (K,) that give scores to features."""
+        size = self._unit * lam
+        factor = cho_factor(self._scatter + size * np.eye(len(self._scatter)), overwrite_a=True, check_finite=False)
+        slopes = cho_solve(factor, self._loads, check_finite=False)
+        return slopes, self._mean - self._middle @ slopes
+
+    def left_out_errors(
+        self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray
+    ) -> FloatArray:
+        """Weighted squared error of the scores that rows would get without themselves, for each lam, (L,)."""
+        values, vectors = np.linalg.eigh(self._scatter)
+        along = (features - self._middle) @ vectors  # (n, r)
+        loads, squares = vectors.T @ self._loads, np.square(along)
+        errors = []
+        for lam in lams:
+            shrunk = 1.0 / (np.maximum(values, 0.0) + self._unit * lam)  # (r,)
+            kept = 1.0 - weights * (1.0 + squares @ shrunk)
+            residuals = targets - self._mean - along @ (shrunk[:, None] * loads)
+            errors.append(weights @ np.square(residuals / np.maximum(kept, _ROUNDING)[:, None]).sum(axis=1))
+        return np.array(errors)
+
+
+def landmark_map(gram: FloatArray) -> FloatArray:
+    """The map (l, l) that turns kernels to landmarks into features whose products are the kernel.
+
+    ``gram`` (l, l) is the kernel between the landmarks, positive semidefinite; equal landmarks are no harm.
+    """
+    size = float(np.trace(gram)) / len(gram) or 1.0
+    root = np.linalg.cholesky(gram + _JITTER * size * np.eye(len(gram)))
+    return np.asarray(solve_triangular(root, np.eye(len(gram)), lower=True, check_finite=False).T)
+
+
+def row_slices(rows: Sized, columns: int) -> Iterator[slice]:
     """Slices of the rows whose kernel with so many columns is one block."""
     step = max(1, _BLOCK // columns)
     return (slice(start, start + step) for start in range(0, len(rows), step))

@@ -23,12 +23,15 @@ def common_bandwidth(samples: list[FloatArray]) -> float:
     return float(np.exp(np.mean(np.log(widths)))) if widths else 0.0
 
 
-def density_at(points: FloatArray, values: FloatArray, bandwidth: float) -> FloatArray:
-    """The mean of normal densities around some values (n,) at points, (k,)."""
+def density_at(
+    points: FloatArray, values: FloatArray, bandwidth: float, weights: FloatArray | None = None
+) -> FloatArray:
+    """The mean of normal densities around some values (n,) at points, (k,); weights (n,) have any sum."""
     total = np.zeros(len(points))
+    weights = np.ones(len(values)) if weights is None else weights
     step = max(1, _BLOCK // max(1, len(points)))
     with np.errstate(under="ignore"):
         for start in range(0, len(values), step):
             away = (points[:, None] - values[start : start + step]) / bandwidth
-            total += np.exp(-0.5 * away**2).sum(axis=1)
-    return np.asarray(total / (len(values) * bandwidth * np.sqrt(2.0 * np.pi)))
+            total += np.exp(-0.5 * away**2) @ weights[start : start + step]
+    return np.asarray(total / (weights.sum() * bandwidth * np.sqrt(2.0 * np.pi)))

@@ -66,7 +66,7 @@ def _shrunk(within: FloatArray, weights: FloatArray, labels: IntArray) -> FloatA
         return np.eye(d)
     squared_norms = np.square(within).sum(axis=1)
     # sum_i w_i |r_i r_i' - S|^2 without a d x d matrix per row
-    mixed = np.einsum("ij,jk,ik->i", within, scatter, within)
+    mixed = ((within @ scatter) * within).sum(axis=1)
     spread = float(weights @ (squared_norms**2 - 2.0 * mixed + np.square(scatter).sum()))
     away = float(np.square(scatter - level * np.eye(d)).sum())
     share = min(1.0, n * spread / _freedom(labels) ** 2 / away) if away > 0 else 1.0

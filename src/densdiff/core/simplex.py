@@ -13,7 +13,7 @@ from densdiff.core.scaling import FloatArray
 
 _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
 _FLAT = 1e-12
-_STEPS = 60
+_STEPS, _FIRST_STEPS = 60, 5
 _GRID = 201
 
 
@@ -40,9 +40,12 @@ def likeliest_shares(ratios: FloatArray, weights: FloatArray, prior: float) -> F
     """The p that maximizes sum_i w_i log(r_i'p) + prior sum_c log(p_c + 0.05) over the simplex, (K,).
 
     ``ratios`` (m, K) are densities of the classes at each row up to a factor of the row. Newton's method, each step
-    a quadratic minimum on the simplex, halved until the objective rises; the objective is concave.
+    a quadratic minimum on the simplex, halved until the objective rises; the objective is concave. The first steps
+    are of expectation and maximization: from equal shares, densities near 0 would send Newton's astray.
     """
     p = np.full(ratios.shape[1], 1.0 / ratios.shape[1])
+    for _ in range(_FIRST_STEPS):
+        p = p * (weights @ (ratios / (ratios @ p)[:, None])) / weights.sum()
 
     def objective(p: FloatArray) -> float:
         return float(weights @ np.log(ratios @ p) + prior * np.log(p + _PULL).sum())
@@ -85,7 +88,8 @@ class Moments:
         """Covariance of A p - b along the tangent for shares (.., K), (.., K - 1, K - 1)."""
         total = self.of_target + np.tensordot(np.square(p), self.of_classes, axes=1)
         along = self.tangent.T @ total @ self.tangent
-        floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), 1e-300)
+        rounding = 1e-20 * float(np.square(self.matrix).max())  # features that are constant have no noise, nor a slope
+        floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), max(rounding, 1e-300))
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
 
     def separation(self) -> float:

@@ -30,6 +30,9 @@ class FittedBalance(Protocol):
     def samples_(self) -> tuple[FloatArray, ...]: ...
 
     @property
+    def sample_weights_(self) -> tuple[FloatArray, ...]: ...
+
+    @property
     def classes_(self) -> Any: ...
 
     @property
@@ -89,7 +92,7 @@ def plot_mixture(balance: FittedBalance, X_new: Any, *, column: str | None = Non
     grid, base = np.linspace(low, high, 401), np.zeros(401)
     bandwidth = common_bandwidth(classes) or common_bandwidth([rows])  # one, or the stack would not match the line
     for c, (values, prior) in enumerate(zip(classes, priors, strict=True)):
-        top = base + prior * _density(values, grid, bandwidth)
+        top = base + prior * _density(values, grid, bandwidth, balance.sample_weights_[c])
         text = f"{plain_label(messages.class_name(balance.classes_[c]))}: {100 * prior:.0f} %"
         style: dict[str, Any] = {"facecolor": COLORS[c % 7], "edgecolor": "white", "hatch": HATCHES[c // 7 % 4]}
         ax.fill_between(grid, base, top, alpha=0.55, label=text, **style)
@@ -114,10 +117,10 @@ def _most_separating_column(samples: tuple[FloatArray, ...]) -> int:
     return int(np.argmax(np.divide(between, within, out=np.where(between > 0, np.inf, 0.0), where=within > 0)))
 
 
-def _density(values: FloatArray, grid: FloatArray, bandwidth: float) -> FloatArray:
+def _density(values: FloatArray, grid: FloatArray, bandwidth: float, weights: FloatArray | None = None) -> FloatArray:
     """A smooth curve of unit area for the eye; a bar for a constant."""
     if np.ptp(values) == 0 or bandwidth == 0:
         near = np.abs(grid - values[0]) <= 0.01 * np.ptp(grid)
         return np.asarray(near / (near.sum() * (grid[1] - grid[0])))
     unit = float(np.abs(grid).max())  # squares of 1e200 are no doubles
-    return density_at(grid / unit, values / unit, bandwidth / unit) / unit
+    return density_at(grid / unit, values / unit, bandwidth / unit, weights) / unit

@@ -74,6 +74,10 @@ def write_balance(path: str | PathLike[str], result: Any, title: str | None = No
         mixture=None if result.profile is None else figures.mixture(labels, result.profile),
         column="" if result.profile is None else messages.quote_name(result.profile.column),
         rows=rows,
-        facts=[("rows", f"{result.n_x} labelled, {result.n_y} new"), *receipt(result)],
+        facts=[
+            ("rows", f"{result.n_x} labelled, {result.n_y} new"),
+            ("mixture of these classes", f"p = {result.mixture_pvalue:.3g}"),
+            *receipt(result),
+        ],
         notes=result.warnings,
     )

@@ -1,0 +1,193 @@
+"""The default estimate of class shares: likelihood of stacked class scores, averaged with the nearest mixture.
+
+The labels decide: scores are weighed by how well they predict rows they have not seen, and the two answers by the
+variances that the labelled rows show. Rows are in inner units throughout.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from densdiff.balance.features import KernelFeatures, RowFeatures, additive_kernel
+from densdiff.balance.labelled import IntArray, LabelledSample, moment_equations, variance_of_shares
+from densdiff.balance.mixture import MixtureEstimate
+from densdiff.balance.scores import (
+    ScoreModel,
+    Scorer,
+    classifier_scores,
+    kernel_scores,
+    learned_kernel_scores,
+    logistic_scores,
+)
+from densdiff.core.calibration import StackedScores
+from densdiff.core.mixture_fit import FeatureMeans, mixture_pvalue
+from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import stratified_folds
+from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
+
+FOLDS, _FEW_FOLDS, _MANY = 5, 3, 400  # the second number from so many labelled rows on
+_LEAST_PROBABILITY = 1e-3  # a class no new row is denied: a classifier's certainty is worth no more
+_PRIOR = 0.5  # rows of each class that pull shares to equal ones
+_LEAST_SHARE = 0.05  # at which features of rare classes are no longer enlarged
+_SHARPNESS = 4.0  # power of the variances that weigh the two answers
+_SCORE_LANDMARKS = 100
+_ROWS = 20_000  # new rows whose scores are computed at a time
+
+
+@dataclass(frozen=True)
+class Matching:
+    """The nearest mixture of class means in a kernel, from features of labelled and new rows."""
+
+    labelled: LabelledSample
+    features: FloatArray  # (n, r)
+    new: FloatArray  # (m, r)
+
+    @cached_property
+    def means(self) -> FloatArray:
+        return np.asarray(self.labelled.indicator.T @ self.features)  # (K, r)
+
+    def priors(self) -> FloatArray:
+        return quadratic_minimum(self.means @ self.means.T, self.means @ self.new.mean(axis=0))  # E6
+
+    def variance(self, shares: FloatArray) -> float:
+        """Of the shares, from the kernel's mean to each class, for labelled rows without the pair with themselves."""
+        own, omega = np.arange(len(self.features)), self.labelled.omega
+        values = self.features @ self.means.T  # (n, K)
+        values[own, self.labelled.codes] -= omega * np.square(self.features).sum(axis=1)
+        values[own, self.labelled.codes] /= 1.0 - omega
+        return variance_of_shares(values, self.labelled, self.new @ self.means.T, shares)
+
+
+class LearnedMixture:
+    """Shares from calibrated class scores, and from the nearest mixture as far as the labels speak for it."""
+
+    def __init__(self, features: KernelFeatures, new: FloatArray, seed: int, classifier: Any = None) -> None:
+        self.features, self.new, self.classifier = features, new, classifier
+        self.labelled = labelled = features.labelled
+        folds = FOLDS if len(labelled.codes) < _MANY else _FEW_FOLDS
+        self.groups = stratified_folds(labelled.codes, seed, min(folds, int(np.bincount(labelled.codes).min())))
+
+    @cached_property
+    def models(self) -> list[ScoreModel]:
+        """All kinds of scores."""
+        labelled, groups, features = self.labelled, self.groups, self.features
+        if self.classifier is not None:
+            return [classifier_scores(self.classifier, labelled, groups)]
+        return [
+            learned_kernel_scores(labelled, groups, features.learn),
+            kernel_scores(labelled, groups, features.local),
+            kernel_scores(labelled, groups, features.additive),
+            logistic_scores(labelled, groups),
+        ]
+
+    @cached_property
+    def stack(self) -> StackedScores:
+        labelled = self.labelled
+        scores = np.array([model.held for model in self.models])
+        return StackedScores(scores, labelled.targets, labelled.balanced * len(labelled.codes))
+
+    @cached_property
+    def held(self) -> FloatArray:
+        """Class probabilities of the labelled rows by models that have not seen them, (n, K)."""
+        scores = np.array([model.held for model in self.models])
+        return np.maximum(self.stack.probabilities(scores), _LEAST_PROBABILITY)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """Class probabilities of the new rows by models that have seen all labelled rows, (m, K)."""
+        return self._probabilities([model.full for model in self.models])
+
+    def _probabilities(self, scorers: list[Scorer]) -> FloatArray:
+        starts = range(0, len(self.new), _ROWS)
+        blocks = [self.new] if len(starts) == 1 else [self.new[start : start + _ROWS] for start in starts]
+        found = [self.stack.probabilities(np.array([score(rows) for score in scorers])) for rows in blocks]
+        return np.maximum(np.concatenate(found), _LEAST_PROBABILITY)
+
+    @cached_property
+    def likely(self) -> FloatArray:
+        """Shares of the greatest likelihood, with a prior of half a row a class."""
+        m, n = len(self.new), len(self.labelled.codes)
+        # of m new rows only n m / (n + m) count, since the scores come from n rows
+        return likeliest_shares(self.probabilities, np.ones(m), _PRIOR * (1.0 + m / n))
+
+    def estimate(self) -> MixtureEstimate:
+        nearest, weight = self._nearest()
+        folds = int(self.groups.max()) + 1
+        tuning = f"scores weighed by {folds}-fold cross-validation, nearest mixture {100 * weight:.0f} %"
+        return MixtureEstimate(
+            priors=(1.0 - weight) * self.likely + weight * nearest,
+            sigma=self.features.sigma,
+            lam=None,
+            solver="stacked scores",
+            tuning=tuning if self.classifier is None else f"scores calibrated by {folds}-fold cross-validation",
+            moments=self.moments,
+        )
+
+    def _nearest(self) -> tuple[FloatArray, float]:
+        """The mean of the nearest mixtures in two kernels, and its share of the answer by the variances of both."""
+        if self.classifier is not None:
+            return self.likely, 0.0
+        shares, (labelled, new) = _inner(self.likely), self._sample
+        kernels = (self.features.additive, self.features.learned)
+        matchings = [Matching(labelled, of_rows(labelled.rows), of_rows(new)) for of_rows in kernels]
+        likelihood = variance_of_shares(
+            self.held / (self.held @ shares)[:, None],
+            self.labelled,
+            self.probabilities / (self.probabilities @ shares)[:, None],
+            shares,
+        )
+        ratio = np.mean([matching.variance(shares) for matching in matchings]) / likelihood
+        return np.mean([matching.priors() for matching in matchings], axis=0), float(1.0 / (1.0 + ratio**_SHARPNESS))
+
+    @cached_property
+    def _sample(self) -> tuple[LabelledSample, FloatArray]:
+        """Labelled and new rows whose means are compared: all unless there are many."""
+        labelled, new = self._numbers
+        all_labelled, all_new = len(labelled) == len(self.labelled.codes), len(new) == len(self.new)
+        return (
+            self.labelled if all_labelled else self.labelled.select(labelled),
+            self.new if all_new else self.new[new],
+        )
+
+    @cached_property
+    def _numbers(self) -> tuple[IntArray, IntArray]:
+        return self.features.sample(self.new)
+
+    def pvalue(self, shares: FloatArray) -> float:
+        """p-value of the hypothesis that the new rows are a mixture of the classes, whose shares are about ``shares``.
+
+        Distances are those of single columns, of all columns together, and of the scores of a classifier, which
+        neither a labelled nor a new row has helped to learn.
+        """
+        labelled, new = self._sample
+        kernels = [(of_rows(labelled.rows), of_rows(new)) for of_rows in (self.features.additive, self.features.local)]
+        scores = self.models[-1]
+        held = _centred(scores.held[self._numbers[0]])
+        of_scores = RowFeatures(additive_kernel, held[labelled.draw(_SCORE_LANDMARKS, self.features.seed)])
+        of_new = np.mean([of_scores(_centred(score(new))) for score in scores.folds], axis=0)
+        kernels.append((of_scores(held), of_new))
+        means = [FeatureMeans.of(rows, labelled.indicator, of_new) for rows, of_new in kernels]
+        return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self.features.seed, 10]))
+
+    def moments(self) -> Moments:
+        """Equations in slopes of the log-likelihood, from scores of rows by models which have not seen them."""
+        shares = _inner(self.likely)
+        slopes = np.zeros_like(self.probabilities)
+        folds = list(zip(*(model.folds for model in self.models), strict=True))
+        for scorers in folds:
+            values = self._probabilities(list(scorers))
+            slopes += values / (values @ shares)[:, None] / len(folds)
+        return moment_equations(self.held / (self.held @ shares)[:, None], self.labelled, slopes)
+
+
+def _centred(scores: FloatArray) -> FloatArray:
+    """Logarithms of probabilities less their mean over the classes, (m, K)."""
+    return np.asarray(scores - scores.mean(axis=1, keepdims=True))
+
+
+def _inner(shares: FloatArray) -> FloatArray:
+    """Shares with none below a few percent."""
+    raised = np.maximum(shares, _LEAST_SHARE)
+    return np.asarray(raised / raised.sum())
