@@ -57,6 +57,8 @@ class ClassBalanceResult(Receipt):
         Confidence interval of each share; all of [0, 1] where the classes cannot be told apart.
     level : float
         Nominal coverage of each interval.
+    profile
+        Densities of the classes and of the new rows, for pictures; not in ``to_dict``.
 
     Examples
     --------
