@@ -58,6 +58,8 @@ class ClassBalanceResult(Receipt):
     mixture_pvalue : float
         p-value of the hypothesis that the new rows are a mixture of the labelled classes at all; small where a class
         itself has changed, or a class has no labels.
+    profile
+        Densities of the classes and of the new rows, for pictures; not in ``to_dict``.
 
     Examples
     --------

@@ -56,6 +56,8 @@ class Profile:
         Columns that are not in the profile, and why.
     schema_changes : SchemaChanges
         Columns that are missing, added or of another kind beside the table that it was made like.
+    notes : tuple of str
+        What was adjusted when it was made.
 
     Examples
     --------
