@@ -8,9 +8,8 @@ import numpy as np
 
 import densdiff as dd
 from benchmarks import known_alternatives, power
-from densdiff.comparing.profile import profile_like
-from densdiff.comparing.profile_comparison import ProfilePair, profile_test
-from densdiff.data.tables import match_tables
+from densdiff.comparing.profile_comparison import JointProfiles, pair_profiles
+from densdiff.data.tables import Request, match_tables
 from densdiff.testing.two_sample import pair_test
 from tests.calibration import compare
 from tests.calibration.parallel import gathered, tabulated
@@ -84,12 +83,12 @@ CELLS = (
 def rejects(cell, run):
     """Whether the test against a profile and the test of rows reject, columns and rows."""
     a, b = cell.draw(run)
-    reference = dd.profile(a, random_state=run).without_small_blocks()  # as it is saved
-    pair = ProfilePair(reference, profile_like(b, reference, "B"), ("A", "B"))
-    tables = match_tables(a, b)
-    rows = pair_test(dd.LSDD(random_state=run), tables.pair(), PERMUTATIONS)
-    own = profile_test(pair, PERMUTATIONS, run)
-    return [own.pvalue <= LEVEL, rows.pvalue <= LEVEL, len(reference.names), pair.a.n, pair.b.n]
+    reference = dd.profile(a, random_state=run)
+    with_table = pair_profiles(reference, b, ("A", "B"), Request())
+    with_profile = pair_profiles(reference, dd.profile(b, like=reference), ("A", "B"), Request())
+    own = [JointProfiles.of(pair, PERMUTATIONS, run).test.found.pvalue for pair in (with_table, with_profile)]
+    rows = pair_test(dd.LSDD(random_state=run), match_tables(a, b).pair(), PERMUTATIONS).pvalue
+    return [*(p <= LEVEL for p in (*own, rows)), len(reference.names), with_table.a.n, with_table.b.n]
 
 
 def report(share=1.0):
