@@ -117,7 +117,7 @@ def test_statistics_of_the_data_are_differences_of_means(waves):
     test, x, y = compare_sums(waves, rows_of(1, 300), rows_of(2, 200, 0.3), 20, 0)
     difference = x.mean(axis=0) - y.mean(axis=0)
     np.testing.assert_allclose(test.table[0, :2], waves.by_width(difference[: waves.size]), rtol=1e-4)
-    np.testing.assert_allclose(test.table[0, 2:4], np.square(difference[waves.size :][:2]), rtol=1e-4)
+    np.testing.assert_allclose(test.table[0, 3:5], np.square(difference[waves.size :][:2]), rtol=1e-4)
 
 
 def test_draws_of_the_null_vary_as_relabelled_rows_of_both_tables_do(waves):
@@ -125,7 +125,7 @@ def test_draws_of_the_null_vary_as_relabelled_rows_of_both_tables_do(waves):
     (numbers, codes), narrow = rows_of(1, 400), rows_of(2, 300)
     test, x, y = compare_sums(waves, (3.0 * numbers, codes), narrow, 2000, 0)
     pooled = np.vstack([x, y]).var(axis=0, ddof=1) * (1 / 400 + 1 / 300)
-    np.testing.assert_allclose(test.table[1:, 2:4].mean(axis=0), pooled[waves.size :][:2], rtol=0.15)
+    np.testing.assert_allclose(test.table[1:, 3:5].mean(axis=0), pooled[waves.size :][:2], rtol=0.15)
     np.testing.assert_allclose(test.table[1:, :2].mean(axis=0), waves.by_width(np.sqrt(pooled[: waves.size])), rtol=0.1)
 
 

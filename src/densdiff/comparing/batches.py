@@ -226,6 +226,8 @@ def _difference(label: str, evidence: Evidence, look: int, alpha: float) -> Batc
         interval=result.total_variation.interval,
         distance=result.distance.normalized,
         distance_interval=result.distance.normalized_interval,
+        frozen_variation=evidence.frozen.value,
+        frozen_interval=evidence.frozen.interval,
         pvalue=evidence.pvalue,
         pvalue_adjusted=adjusted,
         differs=adjusted <= alpha or bool(schema),

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from densdiff.core.dyadic_cells import SIZE, DyadicCells, merge_small
 from densdiff.core.scaling import FloatArray
+from densdiff.core.tails import COARSE
 from densdiff.data.categories import MISSING_LEVEL, HashedLevels, hash_of_level
 
 LEAST_ROWS = 5  # of a cell or a level: smaller ones are put together
-COARSE = 4  # ranges or groups of levels of a column within a pair of columns
 OTHER_LEVELS = "(other levels)"
 _MOST_LEVELS = 200  # that are named
 # Levels that a count of them may have put on either side: of fewer than so many times the least rows, at most so many.

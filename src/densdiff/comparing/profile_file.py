@@ -7,7 +7,7 @@ import numpy as np
 
 from densdiff.comparing.profile import Profile
 from densdiff.comparing.profile_columns import LevelFrame, NumberFrame
-from densdiff.comparing.profile_frame import MOST_WAVES, MOST_WIDTHS, Frame
+from densdiff.comparing.profile_frame import MOST_WIDTHS, Frame
 from densdiff.core.dyadic_cells import SIZE, DyadicCells
 from densdiff.data import parameters
 from densdiff.data.match import SchemaChanges
@@ -45,7 +45,7 @@ def save_profile(profile: Profile, path: str | PathLike[str]) -> None:
         "n": profile.n,
         "seed": frame.seed,
         "widths": list(frame.widths),
-        "waves": frame.n_waves,
+        "suited": frame.suited,
         "numbers": [
             [own.name, own.cells.center, own.cells.width, own.cells.is_discrete, own.scale, own.has_missing]
             for own in frame.numbers
@@ -147,11 +147,11 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
     widths = tuple(_number(value, "widths") for value in header["widths"])
     if not widths or min(widths) < _NARROW or len(missing) != len(numbers[0]):
         raise InputError("its widths must be above 0, and each column of numbers needs its missing values")
-    waves = parameters.whole(header["waves"], "waves", 1)
-    if waves > MOST_WAVES or len(widths) > MOST_WIDTHS:
-        raise InputError("it has more waves than a profile can have")
+    suited = parameters.whole(header["suited"], "suited", 0)
+    if len(widths) > MOST_WIDTHS or suited >= len(widths):
+        raise InputError("it has more widths than a profile can have, or names one that there is not")
     frame = Frame(
-        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths, waves),
+        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths, suited),
         *(arrays.pop(name) for name in ("pairs", "form_quantiles")),
     )
     d = len(frame.all_names)

@@ -11,8 +11,9 @@ from hashlib import sha256
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.comparing.profile_columns import COARSE, LEAST_ROWS, CountArray, LevelFrame, NumberFrame
+from densdiff.comparing.profile_columns import LEAST_ROWS, CountArray, LevelFrame, NumberFrame
 from densdiff.core.scaling import FloatArray
+from densdiff.core.tails import COARSE
 from densdiff.data.missing import mark_name
 from densdiff.testing.feature_sums import Waves
 from densdiff.testing.low_order import AnyFloats, Layout, all_features, make_layout
@@ -23,11 +24,11 @@ from densdiff.testing.row_features import (
     RowFeatures,
     leading_features,
 )
-from densdiff.testing.widths import MEDIAN_ROWS, sigmas_of
+from densdiff.testing.widths import MEDIAN_ROWS, sigmas_of, suited_place
 
 _QUANTILES = 64  # of quadratic forms
-_FEWEST_WAVES, MOST_WAVES = 64, 256  # frequencies of each width
-_SHARE = 0.25  # of the numbers in the rows that sums may be
+WAVES, MORE_WAVES = 256, 512  # frequencies of each width, and of few columns, where narrow kernels see most
+_FEW = 3
 MOST_WIDTHS = 6  # of kernels of all columns together, from twice the median distance between rows on
 _PAIRED = 100  # columns whose pairs are counted
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
@@ -45,29 +46,28 @@ class Frame:
     categories: tuple[LevelFrame, ...]
     seed: int
     widths: tuple[float, ...]  # of the kernels of all columns together
-    n_waves: int  # frequencies of each width
+    suited: int  # the place of the width that suits the density
     pairs: npt.NDArray[np.intp]  # (p, 2) of columns
     form_quantiles: FloatArray  # (forms, knots) means of neighbours among the values of the quadratic forms
 
     @classmethod
     def of(
-        cls, numbers: Sequence[NumberFrame], categories: Sequence[LevelFrame], rows: FloatArray, n: int, seed: int
+        cls, numbers: Sequence[NumberFrame], categories: Sequence[LevelFrame], rows: FloatArray, seed: int
     ) -> "Frame":
-        """From the frames of the columns and some of the n rows, whose marks are still lacking."""
+        """From the frames of the columns and some rows, whose marks are still lacking."""
         no_pairs = np.empty((0, 2), dtype=np.intp)
-        frame = cls(tuple(numbers), tuple(categories), seed, (), 1, no_pairs, np.empty((0, 0)))
+        frame = cls(tuple(numbers), tuple(categories), seed, (), 0, no_pairs, np.empty((0, 0)))
         rows = frame.with_marks(rows)
         columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
         leading = leading_features(columns)
         forms = QuadraticForms.of_equal_columns(len(columns))
         parts = np.array_split(np.sort(forms(leading), axis=0), min(_QUANTILES, max(1, len(rows) // LEAST_ROWS)))
         quantiles = np.array([part.mean(axis=0) for part in parts]).T
-        widths = tuple(map(float, sigmas_of(frame._embedded(rows[:MEDIAN_ROWS]))[1 : 1 + MOST_WIDTHS])) or (1.0,)
-        layout = make_layout(columns)
-        pairs = np.array(layout.pairs, dtype=np.intp).reshape(-1, 2)
-        return cls(
-            frame.numbers, frame.categories, seed, widths, _count_of_waves(n, layout, len(widths)), pairs, quantiles
-        )
+        embedded = frame._embedded(rows[:MEDIAN_ROWS])
+        widths = tuple(map(float, sigmas_of(embedded)[1 : 1 + MOST_WIDTHS])) or (1.0,)
+        suited = suited_place(embedded, np.array(widths))
+        pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
+        return cls(frame.numbers, frame.categories, seed, widths, suited, pairs, quantiles)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,7 +138,12 @@ class Frame:
     def waves(self) -> Waves:
         """The waves of all columns together."""
         levels = [len(column.rows) for column in self.categories] + [2] * len(self.marked)
-        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, self.n_waves)
+        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, self.n_waves, self.suited)
+
+    @property
+    def n_waves(self) -> int:
+        """Frequencies of each width."""
+        return MORE_WAVES if len(self.names) <= _FEW else WAVES
 
     @property
     def n_features(self) -> int:
@@ -175,7 +180,7 @@ class Frame:
     @cached_property
     def identity(self) -> str:
         """A text that frames share only if they are the same."""
-        digest = sha256(repr((self.kinds, self.seed, self.widths, self.n_waves)).encode())
+        digest = sha256(repr((self.kinds, self.seed, self.widths, self.suited)).encode())
         for column in self.numbers:
             digest.update(repr((column.cells, column.scale, column.has_missing)).encode())
             digest.update(column.merged.tobytes() + column.knots.tobytes() + column.knot_rows.tobytes())
@@ -183,13 +188,3 @@ class Frame:
             digest.update(repr((level.levels, level.salt)).encode() + level.rows.tobytes())
         digest.update(self.pairs.tobytes() + self.form_quantiles.tobytes())
         return digest.hexdigest()[:16]
-
-
-def _count_of_waves(n: int, layout: Layout, widths: int) -> int:
-    """As many frequencies of each width as leave the sums of features and of their squares fewer than a quarter of the
-    numbers in the rows, since a row that is one of as many equations as unknowns can be computed; but enough to test.
-
-    Squares of sines follow from those of cosines.
-    """
-    room = _SHARE * n * len(layout.widths) - 2 * layout.size
-    return int(np.clip(room / (3 * widths), _FEWEST_WAVES, MOST_WAVES))

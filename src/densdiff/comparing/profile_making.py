@@ -119,7 +119,7 @@ def _make_frame(table: OneTable, seed: int) -> Frame:
         NumberFrame.of(name, own, counted, bool(summaries[name].missing))
         for name, own, counted in zip(numbers, cells, counts, strict=True)
     ]
-    return Frame.of(frames, categories, rows, n, seed)
+    return Frame.of(frames, categories, rows, seed)
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,12 @@ class Waves:
     frequencies: FloatArray  # (d, R M)
     signs: tuple[npt.NDArray[np.float32], ...]  # (levels, R M) each
     widths: tuple[float, ...]  # (R,)
+    suited: int = 0  # the place of the width that suits the density
 
     @classmethod
-    def drawn(cls, seed: int, d: int, levels: Sequence[int], widths: Sequence[float], count: int) -> "Waves":
+    def drawn(
+        cls, seed: int, d: int, levels: Sequence[int], widths: Sequence[float], count: int, suited: int = 0
+    ) -> "Waves":
         """So many frequencies for each width."""
         random = np.random.default_rng([seed, 31])
         scale = np.repeat(1.0 / np.asarray(widths), count)
@@ -48,7 +51,7 @@ class Waves:
             takes_part = random.random(len(scale)) < share
             drawn = random.choice(np.array([-1.0, 1.0], dtype=np.float32), (n_levels, len(scale)))
             signs.append(np.where(takes_part, drawn, np.float32(1.0)))
-        return cls(frequencies, tuple(signs), tuple(widths))
+        return cls(frequencies, tuple(signs), tuple(widths), suited)
 
     @property
     def size(self) -> int:
@@ -141,8 +144,9 @@ def sums_test(
     kernels[kernels <= _ROUNDING**2] = 0.0  # of rows that are all the same
     share = 1.0 - sum(part.share for part in low.parts)
     of_widths = [f"all columns at width {width:.2g}" for width in waves.widths]
-    parts = [Part(share, of_widths, alike=False), *low.parts]
-    table = np.hstack([kernels, low.table(weights)])
+    # as with rows: the width that suits the density has as much as all of them together
+    parts = [Part(share / 2, of_widths, alike=False), Part(share / 2, [of_widths[waves.suited]]), *low.parts]
+    table = np.hstack([kernels, kernels[:, [waves.suited]], low.table(weights)])
     return SumsTest(table, parts, combine(table, parts))
 
 

@@ -34,3 +34,17 @@ def sigmas_of(some_rows: FloatArray, categories: Categories | None = None) -> Fl
 def pooled_width(data: Prepared, rows: FloatArray, ladder: FloatArray) -> float:
     """The width that suits the density of the pooled rows, by likelihood cross-validation with folds by position."""
     return cross_validated_width(WeightedSample.of(rows), data.seed, data.n_folds, ladder)
+
+
+def suited_place(some_rows: FloatArray, sigmas: FloatArray) -> int:
+    """The place of the kernel width that suits the density of these rows (k, d), by least-squares cross-validation.
+
+    The kernel of width sigma compares densities smoothed by sigma / sqrt(2).
+    """
+    squared, k, d = np.square(pdist(some_rows)), *some_rows.shape
+    scores = []
+    for sigma in map(float, sigmas):
+        both, one = (np.exp(-squared / (2.0 * width**2)).sum() for width in (sigma, sigma / np.sqrt(2.0)))
+        overlap = (1.0 + 2.0 * both / k) / k
+        scores.append((overlap - 2.0 * 2.0 ** (0.5 * d) * 2.0 * one / (k * (k - 1.0))) * (sigmas[0] / sigma) ** d)
+    return int(np.argmin(scores))
