@@ -24,12 +24,12 @@ from densdiff.testing.row_features import (
     RowFeatures,
     leading_features,
 )
-from densdiff.testing.widths import MEDIAN_ROWS, sigmas_of, suited_place
+from densdiff.testing.widths import MEDIAN_ROWS, sigmas_of, suited_width
 
 _QUANTILES = 64  # of quadratic forms
 WAVES, MORE_WAVES = 256, 512  # frequencies of each width, and of few columns, where narrow kernels see most
 _FEW = 3
-MOST_WIDTHS = 6  # of kernels of all columns together, from twice the median distance between rows on
+MOST_WIDTHS = 7  # of kernels of all columns together, from twice the median distance between rows on; one suits
 _PAIRED = 100  # columns whose pairs are counted
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 _AT_ONCE = 1 << 21  # features held at a time
@@ -64,10 +64,12 @@ class Frame:
         parts = np.array_split(np.sort(forms(leading), axis=0), min(_QUANTILES, max(1, len(rows) // LEAST_ROWS)))
         quantiles = np.array([part.mean(axis=0) for part in parts]).T
         embedded = frame._embedded(rows[:MEDIAN_ROWS])
-        widths = tuple(map(float, sigmas_of(embedded)[1 : 1 + MOST_WIDTHS])) or (1.0,)
-        suited = suited_place(embedded, np.array(widths))
+        widths = tuple(map(float, sigmas_of(embedded)[1:MOST_WIDTHS])) or (1.0,)
+        suited = suited_width(embedded, np.array(widths))
+        widths = widths if suited in widths else (*widths, suited)
         pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
-        return cls(frame.numbers, frame.categories, seed, widths, suited, pairs, quantiles)
+        place = widths.index(suited)
+        return cls(frame.numbers, frame.categories, seed, widths, place, pairs, quantiles)
 
     @property
     def names(self) -> tuple[str, ...]:
