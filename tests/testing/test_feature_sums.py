@@ -152,3 +152,14 @@ def test_sums_of_two_parts_are_those_of_the_whole(waves):
     assert merged.n == whole.n
     np.testing.assert_allclose(merged.sums, whole.sums, atol=1e-9)
     np.testing.assert_allclose(merged.variances(), features.var(axis=0, ddof=1), atol=1e-9)
+
+
+def test_a_feature_that_one_row_has_is_no_difference(waves):
+    """Three rows of one table and one of the other: relabelling a single row, its size would never vary."""
+    random = np.random.default_rng(0)
+    (numbers, codes), (others, other_codes) = rows_of(1, 200), rows_of(2, 200)
+    rare = [np.r_[np.ones(k), np.zeros(200 - k)] for k in (3, 1)]
+    x, y = features_of(waves, numbers, codes), features_of(waves, others, other_codes)
+    x[:, waves.size], y[:, waves.size] = rare
+    test = sums_test((sums_of(x), sums_of(y)), y.astype(np.float32), waves, ["u", "v"], LAYOUT, 199, random)
+    assert np.mean(test.table[1:, 3] >= test.table[0, 3]) > 0.1

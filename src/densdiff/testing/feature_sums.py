@@ -21,6 +21,7 @@ from densdiff.testing.row_features import Features
 _CATEGORIES = 1.5  # columns of categories that take part in a wave, on average, but each in no more than half of them
 _ROUNDING = 1e-6  # of a mean of waves, in single precision
 _UNKNOWN = 1e-4  # of the variance of all rows that a feature must have among some of them, or it has none there
+_HANDFUL = 8.0  # rows: a feature must vary by as many, or it is taken to be normal
 _NORMAL_ROWS = 50
 
 
@@ -160,12 +161,14 @@ def _split(n: int, m: int, count: int) -> tuple[int, int]:
 def _stretched(pooled: FeatureSums, more: float, some: Features, random: np.random.Generator) -> Features:
     """Features of rows (N, F) around 0 that have ``more`` times the variance of the pooled rows each.
 
-    What does not vary in these rows though it does in the pooled ones gets normal values.
+    What does not vary in these rows, or only by a handful of them, gets normal values: the difference of means of a
+    feature that a single row has is the same in every draw, and any other would look as if it never occurred.
     """
     rows: Features = some - some.mean(axis=0)
     wanted = pooled.variances()
     own = np.einsum("ij,ij->j", rows, rows) / (len(rows) - 1)
-    is_known = own > _UNKNOWN * wanted
+    fourth = np.einsum("ij,ij->j", np.square(rows), np.square(rows), dtype=np.float64)
+    is_known = (own > _UNKNOWN * wanted) & (np.square(own * len(rows)) >= _HANDFUL * fourth)
     rows *= np.sqrt(np.where(is_known, more * wanted / np.where(is_known, own, 1.0), 0.0)).astype(np.float32)
     lacking = np.flatnonzero(~is_known & (wanted > 0))
     rows[:, lacking] = random.standard_normal((len(rows), len(lacking))) * np.sqrt(more * wanted[lacking])
