@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from densdiff.comparing.findings import ColumnDifference, MissingDifference, PairDifference, RegionDifference
     from densdiff.comparing.group_results import GroupDifference, GroupsResult
     from densdiff.comparing.groups import compare_by
-    from densdiff.comparing.profile import Profile, profile
+    from densdiff.comparing.profile import Profile
+    from densdiff.comparing.profile_making import profile
     from densdiff.comparing.results import Comparison
     from densdiff.distance.l2 import l2_distance
     from densdiff.distance.total_variation import TotalVariationResult, total_variation
@@ -114,7 +115,7 @@ _HOME = {
     "RegionDifference": "comparing.findings",
     "compare": "comparing.compare",
     "Profile": "comparing.profile",
-    "profile": "comparing.profile",
+    "profile": "comparing.profile_making",
     "BatchColumn": "comparing.batch_results",
     "BatchDifference": "comparing.batch_results",
     "BatchesResult": "comparing.batch_results",

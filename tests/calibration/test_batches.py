@@ -2,7 +2,7 @@
 
 from scipy.stats import binom
 
-from tests.calibration.batches import ALPHA, Year, outcome
+from tests.calibration.batches import ALPHA, Year, cell_outcome, outcome
 
 RUNS = 2
 
@@ -15,3 +15,8 @@ def test_nights_without_change_stay_quiet():
 def test_a_change_is_found_dated_and_named():
     _, delay, off, is_named = outcome(Year(5, 300, 2, 39, change=4), 0)
     assert (delay, off, is_named) == (1, 0, True)
+
+
+def test_cells_alone_find_a_change_and_name_its_column():
+    false, delay, _, is_named = cell_outcome(Year(8, 2000, 4, 0, change=5), 0)
+    assert (false, delay, is_named) == (0.0, 1, True)

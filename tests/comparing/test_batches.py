@@ -142,6 +142,26 @@ def test_profiles_stand_for_the_reference_and_for_batches(tmp_path):
     assert rolling.began == "3"
 
 
+def test_a_big_day_is_as_far_off_by_sets_of_the_reference_as_a_small_one():
+    days = {str(n): rows(n, 0.8, n=n) for n in (400, 8000)}
+    for reference in (rows(0, n=2000), dd.profile(rows(0, n=2000), random_state=0)):
+        small, big = dd.track(days, reference=reference, **SETTINGS).batches
+        assert big.frozen_variation == pytest.approx(0.31, abs=0.05)  # of two normals 0.8 deviations apart
+        assert small.frozen_variation == pytest.approx(big.frozen_variation, abs=0.08)
+        assert small.frozen_interval[0] <= big.frozen_variation <= small.frozen_interval[1]
+
+
+def test_a_profile_sees_a_change_of_two_columns_together_without_a_floor():
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(2, 1000))
+    reference = dd.profile({"x": x, "y": y}, random_state=0)
+    same = pair_profiles(reference, {"x": y, "y": x}, ("A", "B"), Request())
+    assert profile_tails(same).pairs > 0.05
+    tied = pair_profiles(reference, {"x": x, "y": 0.6 * x + 0.8 * y}, ("A", "B"), Request())
+    assert profile_tails(tied).pairs < 1e-6
+    assert min(profile_tails(tied).columns.values()) > 0.001
+
+
 def test_levels_that_were_rare_in_a_profile_raise_no_alarm():
     def words(seed):
         return {"word": [f"w{k}" for k in np.random.default_rng(seed).integers(0, 300, 1000)]}

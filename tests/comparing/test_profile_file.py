@@ -42,10 +42,16 @@ def reason(path):
 
 HEADERS = {
     "kind": ({"kind": "densdiff state"}, "its header is not that of a profile"),
-    "schema": ({"schema": 9, "version": "99"}, "it has schema 9, this version reads 1; it was written by densdiff 99"),
+    "schema": ({"schema": 9, "version": "99"}, "it has schema 9, this version reads 2; it was written by densdiff 99"),
+    "first schema": (
+        {"schema": 1},
+        "it was written by an earlier version, with sums over blocks of rows; make it again",
+    ),
+    "many widths": ({"widths": [1.0] * 9}, "it has more widths than a profile can have"),
+    "width": ({"suited": 6}, "or names one that there is not"),
     "names": ({"categories": [["height", [], None], ["paid", [], None]]}, "its columns need different names"),
     "no columns": ({"numbers": [], "categories": []}, "its columns need different names"),
-    "rows": ({"n": 3}, "its blocks do not fit its columns and rows"),
+    "rows": ({"n": 3}, "its counts of pairs do not fit its columns and rows"),
     "negative rows": ({"n": -3}, "n must be"),
     "missing": ({"missing": [0]}, "each column of numbers needs its missing values"),
     "widths": ({"widths": [1.0, 0.0]}, "its widths must be above 0"),
@@ -78,13 +84,13 @@ ARRAYS = {
     "too many": ("cells_0", lambda array: np.add(array, [[0, 1]]), "its counts do not add up to its rows"),
     "a cell too far": ("cells_0", lambda array: np.add(array, [[9999, 0]]), "names cells that there are not"),
     "counts beyond all rows": ("knot_rows_0", lambda array: array + 2**62, "not finite, or too large"),
-    "NaN": ("waves", with_nan, "its array waves holds numbers that are not finite"),
+    "NaN": ("sums", with_nan, "its array sums holds numbers that are not finite"),
     "other kind": ("levels_0", lambda array: array.astype(float), "its array levels_0 holds float64"),
-    "text": ("waves", lambda array: np.array(["a"]), "its array waves holds <U1"),
-    "shape of waves": ("waves", lambda array: array.T, "its blocks do not fit its columns and rows"),
-    "shape of sums": ("low_order", lambda array: array[:, 1:], "its blocks do not fit its columns and rows"),
-    "three blocks": ("block_rows", lambda array: np.resize(array, 3), "its blocks do not fit its columns and rows"),
-    "blocks": ("block_rows", negative, "its blocks do not fit its columns and rows"),
+    "text": ("sums", lambda array: np.array(["a"]), "its array sums holds <U1"),
+    "shape of sums": ("sums", lambda array: array[1:], "its sums do not fit its columns"),
+    "negative squares": ("squares", negative, "its sums do not fit its columns"),
+    "shape of pairs": ("counts_of_pairs", lambda array: array[1:], "its counts of pairs do not fit"),
+    "negative pairs": ("counts_of_pairs", negative, "its counts of pairs do not fit"),
     "pairs": ("pairs", lambda array: array + 99, "its pairs or quantiles do not fit its columns"),
     "pairs of one": ("pairs", lambda array: array[:, :1], "its pairs or quantiles do not fit its columns"),
     "forms": ("form_quantiles", lambda array: array[1:], "its quadratic forms are not four"),
@@ -102,8 +108,8 @@ def test_an_array_that_does_not_fit_is_told(parts, tmp_path, name):
 
 def test_missing_and_foreign_arrays_are_told(parts, tmp_path):
     header, arrays = parts
-    fewer = {name: array for name, array in arrays.items() if name != "waves"}
-    assert reason(written(tmp_path / "x.profile", header, fewer)) == "it has no 'waves'"
+    fewer = {name: array for name, array in arrays.items() if name != "sums"}
+    assert reason(written(tmp_path / "x.profile", header, fewer)) == "it has no 'sums'"
     more = arrays | {"more": np.zeros(3, dtype=int)}
     assert reason(written(tmp_path / "x.profile", header, more)) == "it has unexpected arrays: more"
 
@@ -115,7 +121,7 @@ def test_no_code_of_a_file_runs(parts, tmp_path):
     assert reason(path) == "it is not an npz file"
     objects = np.array([Trap(), None], dtype=object)
     assert (
-        reason(written(path, header, arrays | {"waves": objects})) == "it holds Python objects, which are never loaded"
+        reason(written(path, header, arrays | {"sums": objects})) == "it holds Python objects, which are never loaded"
     )
 
 

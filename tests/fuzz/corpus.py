@@ -136,7 +136,7 @@ def profiles():
         "plain.npz": whole,
         "cut.npz": whole[: len(whole) // 2],
         "pickle.npz": pickle.dumps(Trap()),
-        "objects.npz": npz(arrays | {"waves": np.array([Trap(), None], dtype=object)}),
+        "objects.npz": npz(arrays | {"sums": np.array([Trap(), None], dtype=object)}),
         "shape.npz": npz(arrays | {"levels_0": arrays["levels_0"].T}),
         "future.npz": with_header(schema=9, version="99"),
         "rows.npz": with_header(n=10**30),

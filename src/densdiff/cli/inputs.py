@@ -62,9 +62,9 @@ class Layout:
 
     def read_compared(self, path: str) -> Any:
         """A table, a large one in blocks, or a profile, by the ending of its name."""
-        from densdiff.comparing.profile import PROFILE_ENDING, Profile
+        from densdiff.comparing.profile_file import is_profile_path, load_profile
 
-        return Profile.load(path) if path.lower().endswith(PROFILE_ENDING) else self.read(path, in_blocks=True)
+        return load_profile(path) if is_profile_path(path) else self.read(path, in_blocks=True)
 
     def drop(self, table: Any, path: str, *names: str | None) -> Any:
         """A table, a large one in blocks, that was read from a path, without those of its columns that have a name."""
@@ -254,10 +254,10 @@ def refuse_clock(table: Any, path: str) -> None:
 def refuse_other_ending(path: Path) -> None:
     """An error if the name of a profile would not be recognized later."""
     from densdiff import messages
-    from densdiff.comparing.profile import PROFILE_ENDING
+    from densdiff.comparing.profile_file import PROFILE_ENDING, is_profile_path
     from densdiff.errors import InputError
 
-    if path.suffix.lower() != PROFILE_ENDING:
+    if not is_profile_path(path):
         raise InputError(f"the name of a profile ends in {PROFILE_ENDING}; got {messages.shown(str(path))}")
 
 

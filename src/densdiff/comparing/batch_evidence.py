@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from densdiff.comparing.columns import CONFIDENCE
 from densdiff.comparing.compare import compare_matched, compare_profiles, match_as_asked
 from densdiff.comparing.decision import decision_pvalue
 from densdiff.comparing.effects import MinEffect, smallest_effect
@@ -19,9 +20,10 @@ from densdiff.comparing.profile import Profile
 from densdiff.comparing.profile_comparison import ProfilePair, pair_profiles
 from densdiff.comparing.results import Comparison
 from densdiff.comparing.settings import Settings
+from densdiff.core.frozen_witness import FrozenVariation, Shares, column_shares, largest_shift
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import draw_rows
-from densdiff.core.tails import CELLS, COARSE, column_tail, group_cells, pair_tail, tail_bound
+from densdiff.core.tails import CELLS, COARSE, column_tail, group_cells, pair_counts_tail, pair_tail, tail_bound
 from densdiff.data.inputs import source_of
 from densdiff.data.missing import mark_name
 from densdiff.data.tables import MatchedTables, Request
@@ -39,14 +41,17 @@ class Evidence:
     comparison: Comparison
     pvalue: float
     columns: dict[str, float]
+    frozen: FrozenVariation
 
 
 @dataclass(frozen=True)
 class Tails:
-    """p-values from the cells of columns, each adjusted for their number, and from those of all pairs of columns."""
+    """p-values from the cells of columns, each adjusted for their number, and from those of all pairs of columns; and
+    what the reference's own cells see."""
 
     columns: dict[str, float]
     pairs: float
+    frozen: FrozenVariation
 
 
 def batch_evidence(reference: Any, batch: Any, request: Request, settings: Settings) -> Evidence:
@@ -73,7 +78,7 @@ def combine_evidence(comparison: Comparison, tails: Tails, least: MinEffect) -> 
     }
     pairs = 4.0 * tails.pairs if comparison.total_variation.value >= smallest_effect(least) else 1.0
     parts = [1.0, 2.0 * decision_pvalue(comparison)[0], pairs, *columns.values()]
-    return Evidence(comparison, min(parts), columns)
+    return Evidence(comparison, min(parts), columns, tails.frozen)
 
 
 def table_tails(tables: MatchedTables, seed: int) -> Tails:
@@ -82,7 +87,7 @@ def table_tails(tables: MatchedTables, seed: int) -> Tails:
     pooled, n = np.concatenate(rows), len(rows[0])  # (N, d)
     owners = {mark_name(name): name for name, *_ in tables.missing}
     columns: dict[str, float] = {}
-    coarse = []
+    coarse, shares = [], []
     for j, name in enumerate(tables.names):
         is_ordered = tables.levels[j] is None
         _, cells, counts = np.unique(pooled[:, j], return_inverse=True, return_counts=True)
@@ -90,30 +95,37 @@ def table_tails(tables: MatchedTables, seed: int) -> Tails:
         own = owners.get(name, name)
         tail = column_tail(of_a, counts - of_a, is_ordered)
         columns[own] = min(columns.get(own, 1.0), len(tables.names) * tail)
+        shares.append(column_shares(of_a, counts - of_a, is_ordered))
         if j < _PAIRED:
             coarse.append(group_cells(counts, is_ordered, COARSE)[cells])
-    return Tails(columns, pair_tail(np.column_stack(coarse), n))
+    frozen = largest_shift(shares, n, len(rows[1]), CONFIDENCE)
+    return Tails(columns, pair_tail(np.column_stack(coarse), n), frozen)
 
 
 def profile_tails(profiles: ProfilePair) -> Tails:
-    """What the cells of two profiles tell; they have no cells of pairs.
+    """What the cells of two profiles tell.
 
     Levels that were rare in the table that the cells were made of are put together there, so all others together say
     nothing: they would be fewer in that table than anywhere else.
     """
     a, b = profiles.a, profiles.b
     tests: list[tuple[str, float]] = []
+    shares = []
     for j, own in enumerate(a.frame.numbers):
         tests.append((own.name, column_tail(a.cells[j], b.cells[j], is_ordered=True)))
         tests.append((own.name, float(tail_bound(a.missing[j], b.missing[j], a.n, b.n))))
+        shares.append(column_shares(a.cells[j], b.cells[j], is_ordered=True))
+        shares.append(Shares(np.array([a.missing[j] / a.n]), np.array([b.missing[j] / b.n])))
     for j, level in enumerate(a.frame.categories):
         frequent = np.argsort(-(a.levels[j] + b.levels[j])[:-1], kind="stable")[:CELLS]
         bounds = tail_bound(a.levels[j][frequent], b.levels[j][frequent], a.n, b.n)
         tests.append((level.name, min(1.0, len(frequent) * float(bounds.min()))))
+        shares.append(column_shares(a.levels[j], b.levels[j], is_ordered=False))
     columns: dict[str, float] = {}
     for name, pvalue in tests:
         columns[name] = min(columns.get(name, 1.0), len(tests) * pvalue)
-    return Tails(columns, 1.0)
+    pairs = pair_counts_tail(a.pairs, b.pairs, a.n, b.n)
+    return Tails(columns, pairs, largest_shift(shares, a.n, b.n, CONFIDENCE))
 
 
 def join_batches(batches: Sequence[tuple[str, Any]]) -> Any:

@@ -28,6 +28,9 @@ class BatchDifference:
         How many of the rows would have to change, and its interval, which is open above.
     distance, distance_interval
         The normalized L2 distance, which does not grow with the number of rows, and its interval.
+    frozen_variation, frozen_interval
+        The largest difference of shares over ranges and levels of single columns that the reference alone fixes, and
+        its interval: by it, batches of different size can be compared.
     pvalue, pvalue_adjusted : float
         Of this batch alone, and accounting for all batches, past and future.
     differs : bool
@@ -52,6 +55,8 @@ class BatchDifference:
     interval: tuple[float, float] | None = None
     distance: float | None = None
     distance_interval: tuple[float, float] | None = None
+    frozen_variation: float | None = None
+    frozen_interval: tuple[float, float] | None = None
     pvalue: float | None = None
     pvalue_adjusted: float | None = None
     differs: bool = False

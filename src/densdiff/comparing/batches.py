@@ -13,7 +13,7 @@ from densdiff.comparing.batch_dates import date_changes
 from densdiff.comparing.batch_evidence import Evidence, batch_evidence, count_rows, join_batches
 from densdiff.comparing.batch_labels import label_batches
 from densdiff.comparing.batch_results import BatchColumn, BatchDifference, BatchesResult
-from densdiff.comparing.compare import load_if_saved
+from densdiff.comparing.profile_file import load_if_saved
 from densdiff.comparing.settings import Settings, check_settings
 from densdiff.comparing.wording import schema_texts
 from densdiff.data import parameters
@@ -226,6 +226,8 @@ def _difference(label: str, evidence: Evidence, look: int, alpha: float) -> Batc
         interval=result.total_variation.interval,
         distance=result.distance.normalized,
         distance_interval=result.distance.normalized_interval,
+        frozen_variation=evidence.frozen.value,
+        frozen_interval=evidence.frozen.interval,
         pvalue=evidence.pvalue,
         pvalue_adjusted=adjusted,
         differs=adjusted <= alpha or bool(schema),

@@ -16,8 +16,9 @@ from densdiff.comparing.findings import ColumnDifference, MissingDifference
 from densdiff.comparing.joint import compare_together, distinct_rows, joint_rows_to_prefetch, rows_in_memory
 from densdiff.comparing.naming import display_names
 from densdiff.comparing.pairs import find_pairs
-from densdiff.comparing.profile import PROFILE_ENDING, Profile
-from densdiff.comparing.profile_comparison import LEFT_OUT, ProfilePair, pair_profiles, profile_distance, profile_test
+from densdiff.comparing.profile import Profile
+from densdiff.comparing.profile_comparison import LEFT_OUT, JointProfiles, ProfilePair, pair_profiles
+from densdiff.comparing.profile_file import load_if_saved
 from densdiff.comparing.regions import find_regions
 from densdiff.comparing.results import Comparison
 from densdiff.comparing.settings import Settings, check_settings
@@ -26,7 +27,6 @@ from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import named
-from densdiff.io.files import is_path
 from densdiff.sources.together import run_together
 from densdiff.threads import cores, on_one_thread
 
@@ -94,12 +94,6 @@ def compare(
     return compare_as_asked(A, B, request, settings)
 
 
-def load_if_saved(table: Any) -> Any:
-    """The profile that a path names, by its ending; any other table as it is."""
-    is_saved = is_path(table) and str(table).lower().endswith(PROFILE_ENDING)
-    return Profile.load(table) if is_saved else table
-
-
 def compare_as_asked(A: Any, B: Any, request: Request, settings: Settings) -> Comparison:
     """Two tables, or sources of their rows, matched and compared; each warning comes once."""
     return compare_matched(match_as_asked(A, B, request, settings), settings)
@@ -120,14 +114,15 @@ def compare_matched(tables: MatchedTables, settings: Settings) -> Comparison:
 
 
 def compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
-    """Two profiles: each column by itself, and all together by the sums over blocks of rows."""
+    """Two profiles: each column by itself, and all together by the sums of features."""
     seed = settings.seed
     with messages.collect_warnings() as texts:
         tables = profiles.tables(seed)
         refuse_unmatched(settings.min_effect, [*profiles.a.names, *(name for name, _ in profiles.a.left_out)])
         every_column, constants = tables, _constants(tables)
         tables = _without(tables, constants)
-        distance, test = profile_distance(profiles, seed), profile_test(profiles, settings.permutations, seed)
+        joint = JointProfiles.of(profiles, settings.permutations, seed)
+        distance, test = joint.distance(), joint.test_result()
         notes = [LEFT_OUT, *distance.warnings]
         tested = _test_columns(every_column, settings, named(profiles.names[1]), notes, shares_rows=False)
         variation = pair_variation(tables.pair(), test.pvalue, level=CONFIDENCE, seed=seed, shares_rows=False)

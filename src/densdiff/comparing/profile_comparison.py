@@ -1,7 +1,7 @@
 """A comparison in which at least one table is a profile: what rows would tell, as far as counts and sums do.
 
 Columns are compared by values made anew from the counts of their cells, in no common order, so that the code of tables
-tells of each column by itself. All columns together are compared by the sums of `testing.block_sums`.
+tells of each column by itself. All columns together are compared by the sums of `testing.feature_sums`.
 """
 
 from dataclasses import dataclass
@@ -9,18 +9,21 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+from scipy.special import ndtri
 
 from densdiff import messages
 from densdiff.comparing.columns import CONFIDENCE
-from densdiff.comparing.profile import Profile, profile_like, refuse_unlike
-from densdiff.comparing.profile_frame import OTHER_LEVELS
+from densdiff.comparing.profile import Profile, refuse_unlike
+from densdiff.comparing.profile_columns import OTHER_LEVELS
+from densdiff.comparing.profile_making import profile_like
+from densdiff.comparing.profile_rows import features_anew
 from densdiff.core.scaling import FloatArray
 from densdiff.data.match import SchemaChanges
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.errors import InputError
 from densdiff.estimators.results import DistanceResult
-from densdiff.testing.block_sums import BlurredDistance, block_test, blurred_distances
+from densdiff.testing.feature_sums import BlurredDistance, SumsTest, blurred_distances, sums_test
+from densdiff.testing.row_features import Features
 from densdiff.testing.two_sample import TwoSampleResult
 
 LEFT_OUT = (
@@ -29,6 +32,10 @@ LEFT_OUT = (
 )
 _MOST_NOISE = 0.2  # relative, of the norms: at finer widths too few rows are near one another
 _MOST_ROWS = 1_000_000  # of a table that columns are made anew of
+_RELABELLED = 1000  # rows of a table that are relabelled
+_FEWEST = 10  # rows that tell an error
+_ENOUGH = 150  # of these; if there are fewer, rows made anew join them
+_ANEW = 400  # rows that are made anew of a profile
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class ProfilePair:
     a: Profile
     b: Profile
     names: tuple[str, str]
+    rows_a: FloatArray | None = None  # some rows of each, if it came as a table
+    rows_b: FloatArray | None = None
 
     @property
     def schema_changes(self) -> SchemaChanges:
@@ -54,8 +63,11 @@ class ProfilePair:
         lost = {name for change in (self.a.schema_changes, self.b.schema_changes) for name in change.missing}
         lost |= {name for change in (self.a.schema_changes, self.b.schema_changes) for name, *_ in change.other_kind}
         kinds = {name: kind for name, kind in self.a.kinds.items() if name not in lost}
+        spikes = [
+            own.find_spikes(a + b) for own, a, b in zip(self.a.frame.numbers, self.a.cells, self.b.cells, strict=True)
+        ]
         a, b = (
-            {name: column for name, column in _columns_anew(own, [seed, 41 + side]).items() if name in kinds}
+            {name: column for name, column in _columns_anew(own, spikes, [seed, 41 + side]).items() if name in kinds}
             for side, own in enumerate((self.a, self.b))
         )
         return match_tables(a, b, Request(self.names, kinds=kinds))
@@ -74,17 +86,23 @@ def pair_profiles(A: Any, B: Any, names: tuple[str, str], request: Request) -> P
         refuse_unlike(A, B)
         return ProfilePair(A, B, names)
     if isinstance(A, Profile):
-        return ProfilePair(A, profile_like(B, A, names[1]), names)
-    return ProfilePair(profile_like(A, B, names[0]), B, names)
+        b, rows = profile_like(B, A, names[1], _RELABELLED)
+        return ProfilePair(A, b, names, rows_b=rows)
+    a, rows = profile_like(A, B, names[0], _RELABELLED)
+    return ProfilePair(a, B, names, rows_a=rows)
 
 
-def _columns_anew(profile: Profile, seed: list[int]) -> dict[str, npt.NDArray[Any]]:
+def _columns_anew(
+    profile: Profile, spikes: list[npt.NDArray[np.bool_]], seed: list[int]
+) -> dict[str, npt.NDArray[Any]]:
     """Columns with the counts of a profile, at most a million values each."""
     columns: dict[str, npt.NDArray[Any]] = {}
     random, factor = np.random.default_rng(seed), min(1.0, _MOST_ROWS / profile.n)
-    for own, counts, missing in zip(profile.frame.numbers, profile.cells, profile.missing, strict=True):
+    for own, counts, stands_out, missing in zip(
+        profile.frame.numbers, profile.cells, spikes, profile.missing, strict=True
+    ):
         kept = _thinned(np.append(counts, missing), factor, random)
-        values = own.values_anew(kept[:-1], random)
+        values = own.values_anew(kept[:-1], stands_out, random)
         columns[own.name] = random.permutation(np.concatenate([values, np.full(kept[-1], np.nan)]))
     for level, rows in zip(profile.frame.categories, profile.levels, strict=True):
         kept = _thinned(rows, factor, random)
@@ -100,52 +118,90 @@ def _thinned(counts: npt.NDArray[np.int64], factor: float, random: np.random.Gen
     return random.multivariate_hypergeometric(counts, int(factor * counts.sum()), method="marginals")
 
 
-def profile_test(pair: ProfilePair, count: int, seed: int) -> TwoSampleResult:
-    """Whether all columns together differ."""
-    frame, random = pair.a.frame, np.random.default_rng([seed, 43])
-    test = block_test((pair.a.sums, pair.b.sums), frame.waves, frame.all_names, frame.layout, count, random)
-    best = int(test.found.strongest[0])
-    return TwoSampleResult(
-        statistic=float(test.table[0, best]),
-        pvalue=test.found.pvalue,
-        null_distribution=test.table[1:, best],
-        n_permutations=count,
-        null="blocks of rows",
-        strongest=test.strongest,
-        tuning=f"waves of {len(frame.waves.widths)} widths, beside single columns, pairs and quadratic forms",
-        sigma=float(frame.waves.widths[best]),
-        lam=None,
-        **_receipt(pair, seed),
-    )
+@dataclass(frozen=True)
+class JointProfiles:
+    """Two profiles whose columns are compared all together, with features of some rows of each, (k, F)."""
+
+    pair: ProfilePair
+    some: tuple[Features, Features]
+    test: SumsTest
+    seed: int
+
+    @classmethod
+    def of(cls, pair: ProfilePair, count: int, seed: int) -> "JointProfiles":
+        """By so many draws of the null."""
+        frame, random = pair.a.frame, np.random.default_rng([seed, 43])
+        some = [_features(own, rows, random) for own, rows in ((pair.a, pair.rows_a), (pair.b, pair.rows_b))]
+        real = [features for features, rows in zip(some, (pair.rows_a, pair.rows_b), strict=True) if rows is not None]
+        is_enough = sum(map(len, real)) >= _ENOUGH
+        test = sums_test(
+            (pair.a.sums, pair.b.sums),
+            np.vstack(real if is_enough else some),
+            *(frame.waves, frame.all_names, frame.layout, count, random),
+        )
+        return cls(pair, (some[0], some[1]), test, seed)
+
+    def test_result(self) -> TwoSampleResult:
+        """Whether all columns together differ."""
+        frame, test = self.pair.a.frame, self.test
+        best, count = int(test.found.strongest[0]), len(test.table) - 1
+        return TwoSampleResult(
+            statistic=float(test.table[0, best]),
+            pvalue=test.found.pvalue,
+            null_distribution=test.table[1:, best],
+            n_permutations=count,
+            null="sums of features",
+            strongest=test.strongest,
+            tuning=f"waves of {len(frame.waves.widths)} widths, beside single columns, pairs and quadratic forms",
+            sigma=float(frame.waves.widths[best]),
+            lam=None,
+            **self._receipt(),
+        )
+
+    def blurred(self) -> list[BlurredDistance]:
+        """The normalized distance at every width."""
+        waves = self.pair.a.frame.waves
+        variance = self.test.noise_of_kernels(len(waves.widths))
+        return blurred_distances((self.pair.a.sums, self.pair.b.sums), self.some, waves, variance)
+
+    def distance(self) -> DistanceResult:
+        """How far apart the densities of all columns are, blurred as finely as the rows of the profiles tell."""
+        pair, found = self.pair, self.blurred()
+        sure = [own for own in found if own.noise <= _MOST_NOISE]
+        chosen = min(sure, key=lambda own: own.width) if sure else found[0]
+        error = chosen.error if min(pair.a.n, pair.b.n) >= _FEWEST else 1.0
+        reach = float(ndtri(0.5 + 0.5 * CONFIDENCE)) * error
+        value = float(np.clip(chosen.normalized, 0.0, 1.0))
+        low, high = max(0.0, value - reach), min(1.0, value + reach)
+        unit = _volume(pair, chosen)
+        note = "the L2 distance is that of densities which the profile blurs by"
+        return DistanceResult(
+            squared=value * unit,
+            normalized=value,
+            standard_error=error * unit,
+            interval=(low * unit, high * unit),
+            normalized_interval=(low, high),
+            level=CONFIDENCE,
+            estimates={f"width {own.width:.3g}": own.normalized for own in found},
+            log_squared=float(np.log(value * unit)) if value * unit > 0 else None,
+            resolution=chosen.width,
+            metric="columns",
+            tuning="waves of random frequencies",
+            sigma=chosen.width,
+            lam=None,
+            **self._receipt() | {"warnings": (f"{note} {chosen.width:.2g} deviations of a column",)},
+        )
+
+    def _receipt(self) -> dict[str, Any]:
+        sizes = {"n_x": self.pair.a.n, "n_y": self.pair.b.n}
+        return {"solver": "profile", "n_centers": None, **sizes, "seed": self.seed, "warnings": ()}
 
 
-def profile_distance(pair: ProfilePair, seed: int) -> DistanceResult:
-    """How far apart the densities of all columns are, blurred as finely as the rows of the profiles tell."""
-    found = blurred_distances(pair.a.sums, pair.b.sums, pair.a.frame.waves)
-    sure = [own for own in found if own.noise <= _MOST_NOISE]
-    chosen = min(sure, key=lambda own: own.width) if sure else found[0]
-    blocks = min(len(own.sums.rows) for own in (pair.a, pair.b))
-    reach = float(stdtrit(max(1, blocks - 1), 0.5 + 0.5 * CONFIDENCE)) * chosen.error
-    value = float(np.clip(chosen.normalized, 0.0, 1.0))
-    low, high = max(0.0, value - reach), min(1.0, value + reach)
-    unit = _volume(pair, chosen)
-    note = f"the L2 distance is that of densities which the profile blurs by {chosen.width:.2g} deviations of a column"
-    return DistanceResult(
-        squared=value * unit,
-        normalized=value,
-        standard_error=chosen.error * unit,
-        interval=(low * unit, high * unit),
-        normalized_interval=(low, high),
-        level=CONFIDENCE,
-        estimates={f"width {own.width:.3g}": own.normalized for own in found},
-        log_squared=float(np.log(value * unit)) if value * unit > 0 else None,
-        resolution=chosen.width,
-        metric="columns",
-        tuning="waves of random frequencies",
-        sigma=chosen.width,
-        lam=None,
-        **_receipt(pair, seed) | {"warnings": (note,)},
-    )
+def _features(profile: Profile, rows: FloatArray | None, random: np.random.Generator) -> Features:
+    """The features of rows of a table, or of rows made anew of its profile, (k, F)."""
+    if rows is None:
+        return features_anew(profile, min(profile.n, _ANEW), random)
+    return np.vstack([*profile.frame.feature_rows(rows, rough=True)]).astype(np.float32)
 
 
 def _volume(pair: ProfilePair, chosen: BlurredDistance) -> float:
@@ -153,14 +209,3 @@ def _volume(pair: ProfilePair, chosen: BlurredDistance) -> float:
     scales: FloatArray = np.array([own.scale for own in pair.a.frame.numbers])
     log_unit = -float(np.log(scales).sum()) - 0.5 * len(scales) * np.log(2.0 * np.pi * chosen.width**2)
     return float(max(chosen.norms, 0.0) * np.exp(np.clip(log_unit, -700.0, 700.0)))
-
-
-def _receipt(pair: ProfilePair, seed: int) -> dict[str, Any]:
-    return {
-        "solver": "profile",
-        "n_centers": None,
-        "n_x": pair.a.n,
-        "n_y": pair.b.n,
-        "seed": seed,
-        "warnings": (),
-    }

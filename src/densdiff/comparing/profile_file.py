@@ -6,55 +6,69 @@ from typing import Any
 import numpy as np
 
 from densdiff.comparing.profile import Profile
-from densdiff.comparing.profile_frame import BLOCKS, Frame, LevelFrame, NumberFrame
+from densdiff.comparing.profile_columns import LevelFrame, NumberFrame
+from densdiff.comparing.profile_frame import MOST_WIDTHS, Frame
 from densdiff.core.dyadic_cells import SIZE, DyadicCells
 from densdiff.data import parameters
 from densdiff.data.match import SchemaChanges
 from densdiff.errors import InputError
 from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
+from densdiff.io.options import is_path
 from densdiff.results import VERSION
-from densdiff.testing.block_sums import BlockSums
+from densdiff.testing.feature_sums import FeatureSums
 
-_KIND, _SCHEMA = "densdiff profile", 1
+PROFILE_ENDING = ".profile"
+_KIND, _SCHEMA = "densdiff profile", 2
 _FAR = 1e308
 _MOST = {"f": _FAR, "i": 2.0**50}  # of a number; some thousand counts have a sum in 64 bits
 _NARROW = 1e-30  # a width whose frequencies single precision does not hold
 _MOST_COLUMNS = 100_000
 
 
+def is_profile_path(table: Any) -> bool:
+    """Whether this is a path, and by its ending that of a profile."""
+    return is_path(table) and str(table).lower().endswith(PROFILE_ENDING)
+
+
+def load_if_saved(table: Any) -> Any:
+    """The profile that a path names, by its ending; any other table as it is."""
+    return load_profile(table) if is_profile_path(table) else table
+
+
 def save_profile(profile: Profile, path: str | PathLike[str]) -> None:
-    """Write a profile whose blocks hold at least five rows each."""
-    kept, frame = profile.without_small_blocks(), profile.frame
+    """Write a profile, all or nothing."""
+    frame = profile.frame
     header = {
         "kind": _KIND,
         "schema": _SCHEMA,
         "version": VERSION,
-        "n": kept.n,
+        "n": profile.n,
         "seed": frame.seed,
         "widths": list(frame.widths),
+        "suited": frame.suited,
         "numbers": [
             [own.name, own.cells.center, own.cells.width, own.cells.is_discrete, own.scale, own.has_missing]
             for own in frame.numbers
         ],
         "categories": [[own.name, list(own.levels), own.salt] for own in frame.categories],
-        "missing": list(kept.missing),
-        "left_out": [list(entry) for entry in kept.left_out],
-        "schema_changes": [list(kept.schema_changes.missing), list(kept.schema_changes.added)],
-        "other_kind": [list(entry) for entry in kept.schema_changes.other_kind],
-        "notes": list(kept.notes),
+        "missing": list(profile.missing),
+        "left_out": [list(entry) for entry in profile.left_out],
+        "schema_changes": [list(profile.schema_changes.missing), list(profile.schema_changes.added)],
+        "other_kind": [list(entry) for entry in profile.schema_changes.other_kind],
+        "notes": list(profile.notes),
     }
     arrays: dict[str, Any] = {
         "pairs": frame.pairs,
         "form_quantiles": frame.form_quantiles,
-        "block_rows": kept.sums.rows,
-        "waves": kept.sums.waves.astype(np.float32),
-        "low_order": kept.sums.low_order.astype(np.float32),
+        "counts_of_pairs": profile.pairs,
+        "sums": profile.sums.sums,
+        "squares": profile.sums.squares,
     }
-    for j, (own, cells) in enumerate(zip(frame.numbers, kept.cells, strict=True)):
+    for j, (own, cells) in enumerate(zip(frame.numbers, profile.cells, strict=True)):
         occupied = np.flatnonzero(cells)
         arrays |= {f"cells_{j}": np.column_stack([occupied, cells[occupied]]), f"merged_{j}": own.merged}
         arrays |= {f"knots_{j}": own.knots, f"knot_rows_{j}": own.knot_rows}
-    for j, (level, rows) in enumerate(zip(frame.categories, kept.levels, strict=True)):
+    for j, (level, rows) in enumerate(zip(frame.categories, profile.levels, strict=True)):
         arrays |= {f"levels_{j}": np.array([level.rows, rows])}
     save_arrays(path, header, arrays, pack=True)
 
@@ -65,10 +79,12 @@ def load_profile(path: str | PathLike[str]) -> Profile:
 
 
 def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Profile:
+    if header.get("kind") == _KIND and header.get("schema") == 1:
+        raise InputError("it was written by an earlier version, with sums over blocks of rows; make it again")
     check_kind(header, _KIND, _SCHEMA)
     described, named = _columns(header)
     for name, array in arrays.items():
-        kind = "f" if name.startswith(("form", "knots", "waves", "low")) else "i"
+        kind = "f" if name.startswith(("form", "knots", "sums", "squares")) else "i"
         if array.dtype.kind != kind:
             raise InputError(f"its array {name} holds {array.dtype}")
         if not np.isfinite(array).all() or np.abs(array.astype(np.float64)).max(initial=0.0) > _MOST[kind]:
@@ -131,8 +147,11 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
     widths = tuple(_number(value, "widths") for value in header["widths"])
     if not widths or min(widths) < _NARROW or len(missing) != len(numbers[0]):
         raise InputError("its widths must be above 0, and each column of numbers needs its missing values")
+    suited = parameters.whole(header["suited"], "suited", 0)
+    if len(widths) > MOST_WIDTHS or suited >= len(widths):
+        raise InputError("it has more widths than a profile can have, or names one that there is not")
     frame = Frame(
-        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths),
+        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths, suited),
         *(arrays.pop(name) for name in ("pairs", "form_quantiles")),
     )
     d = len(frame.all_names)
@@ -141,11 +160,11 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
         raise InputError("its pairs or quantiles do not fit its columns")
     if len(frame.form_quantiles) != 4 or not frame.form_quantiles.shape[1]:
         raise InputError("its quadratic forms are not four")
-    rows, waves, low_order = (arrays.pop(name) for name in ("block_rows", "waves", "low_order"))
-    blocks = rows.shape[0] if rows.ndim == 1 else 0
-    fits = waves.shape == (blocks, frame.waves.size) and low_order.shape == (blocks, frame.layout.size)
-    if blocks < 1 or blocks > BLOCKS or blocks & (blocks - 1) or not fits or (rows < 0).any() or rows.sum() != n:
-        raise InputError("its blocks do not fit its columns and rows")
+    sums, squares, pairs = (arrays.pop(name) for name in ("sums", "squares", "counts_of_pairs"))
+    if not sums.shape == squares.shape == (frame.n_features,) or (squares < 0).any():
+        raise InputError("its sums do not fit its columns")
+    if pairs.shape != frame.pair_counts(frame.empty_rows).shape or (pairs < 0).any() or (pairs > n).any():
+        raise InputError("its counts of pairs do not fit its columns and rows")
     for counts, lost in [*zip(numbers[1], missing, strict=True), *((counts, 0) for counts in categories[1])]:
         if counts.sum() + lost != n:
             raise InputError("its counts do not add up to its rows")
@@ -153,10 +172,10 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
         raise InputError(f"it has unexpected arrays: {', '.join(sorted(arrays))}")
     gone, added = (checked_texts(names, "schema changes") for names in header["schema_changes"])
     changes = SchemaChanges(gone, added, tuple(_texts_of(entry, 3) for entry in header["other_kind"]))
-    sums = BlockSums(rows.astype(np.int64), waves.astype(np.float64), low_order.astype(np.float64))
     left_out = tuple(_texts_of(entry, 2) for entry in header["left_out"])
     notes = checked_texts(header["notes"], "notes")
-    return Profile(frame, n, numbers[1], missing, categories[1], sums, left_out, changes, notes)
+    of_features = FeatureSums(n, sums, squares)
+    return Profile(frame, n, numbers[1], missing, categories[1], pairs, of_features, left_out, changes, notes)
 
 
 def _texts_of(entry: Any, count: int) -> Any:

@@ -69,14 +69,19 @@ def column_tail(counts_a: npt.ArrayLike, counts_b: npt.ArrayLike, is_ordered: bo
 
 def pair_tail(codes: CodeArray, n: int) -> float:
     """p-value of all pairs of columns from coarse codes (N, d), the n rows of A first: of the cells of every pair."""
-    d = codes.shape[1]
+    marks = (codes[:, :, None] == np.arange(COARSE)).reshape(len(codes), -1).astype(np.float32)  # (N, 4d), sums exact
+    return pair_counts_tail(marks[:n].T @ marks[:n], marks[n:].T @ marks[n:], n, len(codes) - n)
+
+
+def pair_counts_tail(counts_a: npt.ArrayLike, counts_b: npt.ArrayLike, n: int, m: int) -> float:
+    """p-value of all pairs of columns from the rows of each table in each cell of each pair, (4d, 4d)."""
+    a, b = np.asarray(counts_a), np.asarray(counts_b)
+    d = len(a) // COARSE
     if d < 2:
         return 1.0
-    marks = (codes[:, :, None] == np.arange(COARSE)).reshape(len(codes), -1).astype(np.float32)  # (N, 4d), sums exact
-    a, b = marks[:n].T @ marks[:n], marks[n:].T @ marks[n:]  # (4d, 4d) rows in each cell of each pair
     first, second = np.triu_indices(d, 1)
     is_pair = np.zeros((d, d), dtype=bool)
     is_pair[first, second] = True
     in_pairs = np.repeat(np.repeat(is_pair, COARSE, axis=0), COARSE, axis=1)
-    smallest = tail_bound(a[in_pairs], b[in_pairs], n, len(codes) - n).min()
+    smallest = tail_bound(a[in_pairs], b[in_pairs], n, m).min()
     return float(min(1.0, COARSE**2 * len(first) * smallest))

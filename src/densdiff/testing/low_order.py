@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,9 @@ from densdiff.testing.combining import Part
 from densdiff.testing.limits import Limit
 from densdiff.testing.row_features import Features, QuadraticForms, RowFeatures
 from densdiff.testing.statistics import BaseStatistics, ReportedModel, Statistics
-from densdiff.testing.units import Units
+from densdiff.testing.units import UnitNumbers, Units
+
+AnyFloats = npt.NDArray[np.floating[Any]]
 
 _ROWS = 3000  # pooled rows that ranks, levels and covariance are taken from
 _WIDE = 30  # columns beyond which a pair has one product only
@@ -104,7 +106,7 @@ class LowOrder:
     def of_cells(cls, data: Prepared, middles: FloatArray, counts: CountArray) -> "LowOrder":
         """The summands are features in the middles of cells (c, d) with these many rows (c,)."""
         names, features, layout = _plan(data)
-        summands = _all_features(features, layout, middles)
+        summands = all_features(features, layout, middles)
         return cls(names, layout, summands, counts @ np.abs(summands) / counts.sum())
 
     @cached_property
@@ -126,7 +128,7 @@ class LowOrder:
             Part(forms, [*QuadraticForms.names, QuadraticForms.squared]),
         ]
 
-    def table(self, weights: FloatArray) -> FloatArray:
+    def table(self, weights: AnyFloats) -> FloatArray:
         """Squared differences of mean features and their sums, (k, M), for weights (k, summands), part by part."""
         squares = np.square(weights.astype(np.float32) @ self._summands, dtype=np.float64)
         squares[squares <= self._least] = 0.0  # a product that never varies must not lead by its rounding
@@ -149,23 +151,13 @@ def share_of_forms(d: int) -> float:
     return 0.0 if d == 1 else _FEW_FORMS + (_FORMS - _FEW_FORMS) * d / (d + _MANY)
 
 
-class RowGroups(Protocol):
-    """The group of each row, as `UnitNumbers` tell it."""
-
-    @property
-    def n_groups(self) -> int: ...
-
-    def part(self, start: int, count: int) -> IntArray:
-        """The groups of some consecutive rows, (count,)."""
-
-
 @dataclass(frozen=True)
 class UnitSums:
     """Sums of all features over the rows of each unit, of a block of rows."""
 
     features: RowFeatures
     layout: Layout
-    units: RowGroups
+    units: UnitNumbers
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         layout, numbers = self.layout, self.units.part(start, len(rows))
@@ -174,7 +166,7 @@ class UnitSums:
         sums = np.zeros((self.units.n_groups, layout.size))
         step = max(64, _AT_ONCE // layout.size)
         for first in range(0, len(rows), step):
-            features = _all_features(self.features, layout, rows[first : first + step])
+            features = all_features(self.features, layout, rows[first : first + step])
             add_by_unit(sums, features, numbers[first : first + step])
         return sums
 
@@ -215,7 +207,7 @@ def _places_of_products(layout: Layout) -> npt.NDArray[np.intp]:
     )
 
 
-def _all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Features:
+def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Features:
     """Of each column, each quadratic form and each pair of columns, (k, size)."""
     columns = features.columns(rows)
     values = np.empty((len(rows), layout.size), dtype=np.float32)
