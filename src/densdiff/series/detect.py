@@ -28,8 +28,10 @@ from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
 from densdiff.series.period import Period
+from densdiff.series.places import LEVEL, place_intervals
 from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+from densdiff.series.states import MOST_SEGMENTS, describe_states, segment_states
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
 from densdiff.sources.source import Source
@@ -58,6 +60,12 @@ class ChangesResult(Receipt):
         Index of the first sample of each new regime, increasing; empty if nothing changed.
     pvalues : array of shape (number of changes,)
         Probability of a contrast as large anywhere in a series of this dependence without change.
+    intervals : array of int of shape (number of changes, 2)
+        First and last sample at which each new regime may begin, both included.
+    level : float
+        Of the intervals.
+    states : array of int of shape (number of changes + 1,)
+        A label for each segment between changes, 0, 1, .. in order of first appearance; segments alike share one.
     scores : array of shape (T,)
         The largest contrast over all scales at each sample; nan where less than half a window is on one side.
     threshold : float
@@ -86,6 +94,8 @@ class ChangesResult(Receipt):
 
     changes: IntArray
     pvalues: npt.NDArray[np.float64]
+    intervals: IntArray
+    states: IntArray
     scores: npt.NDArray[np.float64]
     threshold: float
     window: int
@@ -97,6 +107,7 @@ class ChangesResult(Receipt):
     times: npt.NDArray[Any] | None
     period: float | None = None
     kinds: tuple[ChangeKind, ...] = ()
+    level: float = LEVEL
 
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
@@ -124,9 +135,11 @@ class ChangesResult(Receipt):
     def __str__(self) -> str:
         n_changes = len(self.changes)
         lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
-        for change, p in zip(self.changes, self.pvalues, strict=True):
+        for change, (first, last), p in zip(self.changes, self.intervals, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
-            lines.append(f"  at {change}{at}  p {p:.3g}")
+            lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}")
+        if n_changes:
+            lines.append(f"  {describe_states(self.states)}")
         scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")
@@ -265,18 +278,30 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         is_own = (result.changes >= low) & (result.changes < high)
         clock = None if result.times is None else result.times[low:high]
         own_changes = result.changes[is_own] + start, np.minimum(1.0, count * result.pvalues[is_own])
-        pieces.append((*own_changes, result.scores[low:high], result.series[low:high].astype(np.float32), clock))
+        pieces.append(
+            (
+                *own_changes,
+                result.intervals[is_own] + start,
+                result.scores[low:high],
+                result.series[low:high].astype(np.float32),
+                clock,
+            )
+        )
         notes += result.warnings
     notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; threshold is their highest")
-    changes, pvalues, scores, series, times = zip(*pieces, strict=True)
+    *found, scores, pieces_of_series, times = zip(*pieces, strict=True)
+    changes, pvalues, intervals = map(np.concatenate, found)
+    series = np.concatenate(pieces_of_series)
     return replace(
         results[0][1],
-        changes=np.concatenate(changes),
-        pvalues=np.concatenate(pvalues),
+        changes=changes,
+        pvalues=pvalues,
+        intervals=intervals,
+        states=segment_states(series, changes, intervals, pvalues <= alpha),
         scores=np.concatenate(scores),
         threshold=max(result.threshold for _, result in results),
         alpha=alpha,
-        series=np.concatenate(series),
+        series=series,
         times=None if times[0] is None else np.concatenate(times),
         n_x=sum(map(len, scores)),
         warnings=tuple(dict.fromkeys(notes)),
@@ -390,11 +415,17 @@ class _Search:
         if self.n_changes is not None and len(changes) < self.n_changes:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
+        intervals = place_intervals(self.data.rows, changes)
+        states = segment_states(self.data.rows, changes, intervals, pvalues <= plan.alpha)
+        if len(states) > MOST_SEGMENTS:
+            self.notes.append(f"{len(states)} segments are too many to compare; each is a state of its own")
         name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))
         model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
         return ChangesResult(
             changes=changes,
             pvalues=pvalues,
+            intervals=intervals,
+            states=states,
             scores=scores,
             threshold=threshold,
             window=plan.window,

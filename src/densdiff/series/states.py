@@ -1,0 +1,148 @@
+"""Which segments of a series are alike: one label for each segment, segments alike share one.
+
+Segments are compared by the features of their blocks (`core.block_features`), in units of how much blocks of one
+segment differ among themselves, so that dependence and rhythm within a segment count as its noise.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+from scipy.cluster.hierarchy import fcluster, linkage
+
+from densdiff.core.block_features import describe_blocks
+from densdiff.core.contrasts import IntArray
+from densdiff.core.resample import holm
+from densdiff.core.scaling import FloatArray
+from densdiff.series.features import own_scaling
+
+MOST_SEGMENTS = 1000  # whose pairs are compared
+LEVEL = 0.05  # of the test that two segments are alike, adjusted over all pairs
+_PARTS = 6  # blocks in the shortest segment
+_LENGTHS = (8, 256)  # of a block, in samples
+_MOST_BLOCKS = 64  # of a segment
+_RETURN = 0.1  # of the variance of blocks: no state comes back exactly as it was
+_SHARED = 12.0  # blocks that the variance of all segments counts for beside that of two
+_SLOWEST = 0.8  # correlation from block to block that is reckoned with
+_NEVER = 2.0  # a distance beyond any p-value
+_TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """Means of block features of each segment (k, p), their squares within, how many blocks, and their dependence."""
+
+    means: FloatArray
+    squares: FloatArray  # (k, p)
+    counts: IntArray  # (k,)
+    inflation: FloatArray  # (p,) of the variance of a mean, from dependent blocks
+    n_free: float  # independent features that vary as much in all as these do
+
+    @classmethod
+    def of(cls, rows: FloatArray, spans: IntArray) -> "_Segments":
+        blocks = _scaled_alike(_segment_blocks(rows, spans))
+        variance = np.mean([part.var(axis=1).mean(axis=0) for part in blocks], axis=0)
+        features = [describe_blocks(part, variance) for part in blocks]
+        counts = np.array([len(part) for part in features])
+        means = np.array([part.mean(axis=0) for part in features])
+        residuals = [part - mean for part, mean in zip(features, means, strict=True)]
+        squares = np.array([np.square(part).sum(axis=0) for part in residuals])
+        products = np.sum([(part[1:] * part[:-1]).sum(axis=0) for part in residuals], axis=0)
+        correlation = products / np.maximum(squares.sum(axis=0), _TINY)
+        # cut at the segments' means, correlations come out too small
+        correlation = np.clip(correlation + (1.0 + 3.0 * correlation) / counts.mean(), 0.0, _SLOWEST)
+        inflation = (1.0 + correlation) / (1.0 - correlation)
+        return cls(means, squares, counts, inflation, _free_features(np.vstack(residuals), squares, counts))
+
+    def pvalues(self, first: IntArray, second: IntArray) -> FloatArray:
+        """That two segments are alike, from all features together and from the one that differs most, (pairs,)."""
+        freedom = max(1.0, float((self.counts - 1).sum()))
+        shared = self.squares.sum(axis=0) / freedom
+        own = self.counts[first] + self.counts[second] - 2.0
+        variance = (self.squares[first] + self.squares[second] + _SHARED * shared) / (own + _SHARED)[:, None]
+        sizes = 1.0 / self.counts[first] + 1.0 / self.counts[second]
+        noise = np.maximum(variance, _TINY) * (sizes[:, None] * self.inflation + _RETURN)
+        t_squared = np.square(self.means[first] - self.means[second]) / noise
+        freedoms = np.minimum(own + _SHARED, freedom)
+        together = stats.f.sf(t_squared.mean(axis=1), self.n_free, freedoms)
+        largest = 2.0 * t_squared.shape[1] * stats.t.sf(np.sqrt(t_squared.max(axis=1)), freedoms)
+        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(together, largest)))
+
+
+def segment_states(
+    rows: FloatArray, changes: IntArray, intervals: IntArray, differ: npt.NDArray[np.bool_]
+) -> IntArray:
+    """A label for each segment between changes, (k,): 0, 1, .. in order of first appearance.
+
+    ``intervals`` (k - 1, 2) are those of the changes, whose samples may belong to either side; ``differ`` (k - 1,) says
+    which neighbours are known to differ. No two segments of one state differ significantly; of the ways to have that,
+    the one that joins the most alike first. Beyond `MOST_SEGMENTS` each segment is a state of its own.
+    """
+    k = len(changes) + 1
+    if k == 1 or k > MOST_SEGMENTS or (k == 2 and differ.all()):
+        return np.arange(k, dtype=np.intp)
+    first, second = np.triu_indices(k, 1)
+    known = (second == first + 1) & differ[np.minimum(first, k - 2)]
+    distances = np.full(len(first), _NEVER)
+    segments = _Segments.of(rows, _certain_spans(len(rows), changes, intervals))
+    distances[~known] = 1.0 - holm(segments.pvalues(first[~known], second[~known]))
+    return in_order(fcluster(linkage(distances, "complete"), np.nextafter(1.0 - LEVEL, 0.0), "distance"))
+
+
+def in_order(labels: IntArray) -> IntArray:
+    """The same labels numbered 0, 1, .. by first appearance."""
+    _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[codes], dtype=np.intp)
+
+
+def describe_states(states: IntArray) -> str:
+    """One sentence: how many states there are and which segments, counted from 1, are alike."""
+    count = int(states.max()) + 1
+    members = [np.flatnonzero(states == state) + 1 for state in range(count)]
+    alike = [", ".join(map(str, segments)) for segments in members if len(segments) > 1]
+    text = f"{count} state{'s' * (count > 1)}"
+    return f"{text}: segments {' alike; '.join(alike)} alike" if alike else f"{text}: no two segments are alike"
+
+
+def _certain_spans(length: int, changes: IntArray, intervals: IntArray) -> IntArray:
+    """First sample of each segment and the one after its last, (k, 2), without what may belong to a neighbour.
+
+    A segment of which that leaves less than half is taken whole.
+    """
+    whole = np.column_stack([np.append(0, changes), np.append(changes, length)])
+    certain = np.column_stack([np.append(0, intervals[:, 1]), np.append(intervals[:, 0], length)])
+    is_long = 2 * (certain[:, 1] - certain[:, 0]) >= whole[:, 1] - whole[:, 0]
+    return np.where(is_long[:, None], certain, whole)
+
+
+def _scaled_alike(blocks: list[FloatArray]) -> list[FloatArray]:
+    """The same blocks with columns of one deviation in all; constant ones are left out."""
+    size, d = blocks[0].shape[1:]
+    scaled = own_scaling(np.vstack([part.reshape(-1, d) for part in blocks]).astype(np.float64), True)[1]
+    ends = np.cumsum([len(part) for part in blocks])[:-1]
+    return np.split(scaled.reshape(-1, size, scaled.shape[1]), ends)
+
+
+def _segment_blocks(rows: FloatArray, spans: IntArray) -> list[FloatArray]:
+    """Blocks of one length of each segment, evenly spread over it where there are many, (n, B, d) each."""
+    lengths = spans[:, 1] - spans[:, 0]
+    shortest = int(lengths.min())
+    size = min(shortest, int(np.clip(shortest // _PARTS, *_LENGTHS)))
+    blocks = []
+    for (start, stop), length in zip(spans.tolist(), lengths.tolist(), strict=True):
+        count = length // size
+        if count > _MOST_BLOCKS:
+            starts = np.linspace(start, stop - size, _MOST_BLOCKS).astype(np.intp)
+        else:
+            starts = start + (length - count * size) // 2 + size * np.arange(count)
+        blocks.append(rows[starts[:, None] + np.arange(size)])
+    return blocks
+
+
+def _free_features(residuals: FloatArray, squares: FloatArray, counts: IntArray) -> float:
+    """How many independent features have a mean square as variable as that of these, from their correlations."""
+    freedom, p = max(1.0, float((counts - 1).sum())), residuals.shape[1]
+    scaled = residuals / np.sqrt(np.maximum(squares.sum(axis=0), _TINY))
+    gram = scaled.T @ scaled if p <= len(scaled) else scaled @ scaled.T
+    return float(np.clip(p * p / max(float(np.square(gram).sum()) - p * p / freedom, 1.0), 1.0, p))
