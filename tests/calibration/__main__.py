@@ -18,6 +18,8 @@ NAMES = (
     "size",
     "balance",
     "changes",
+    "places",
+    "states",
     "monitor",
     "compare",
     "nights",

@@ -57,4 +57,4 @@ def _correlations(standardized: FloatArray) -> FloatArray:
         others = (standardized.sum(axis=2, keepdims=True) - standardized) / (d - 1)
         deviation = np.sqrt(np.square(others).mean(axis=1) + _TINY)
         products = (standardized * others).mean(axis=1) / deviation
-    return np.arctanh(np.clip(products, -_CLEAR, _CLEAR))
+    return np.asarray(np.arctanh(np.clip(products, -_CLEAR, _CLEAR)))

@@ -70,9 +70,7 @@ class _Segments:
         return np.asarray(np.minimum(1.0, 2.0 * np.minimum(together, largest)))
 
 
-def segment_states(
-    rows: FloatArray, changes: IntArray, intervals: IntArray, differ: npt.NDArray[np.bool_]
-) -> IntArray:
+def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, differ: npt.NDArray[np.bool_]) -> IntArray:
     """A label for each segment between changes, (k,): 0, 1, .. in order of first appearance.
 
     ``intervals`` (k - 1, 2) are those of the changes, whose samples may belong to either side; ``differ`` (k - 1,) says
