@@ -13,8 +13,8 @@ LEAST = 95.0
 INTRO = """## Segments that are alike
 
 Series of three segments of one length: A, then B, 3 deviations higher, then A again or something else. Of the runs in
-which `detect_changes` reports two changes: the share in which the first and the third segment share a state. If the third
-is A, that must be so in at least 95 %; a figure more than two of its standard errors below is marked with !. If
+which `detect_changes` reports two changes: the share in which the first and the third segment share a state. If the
+third is A, that must be so in at least 95 %; a figure more than two of its standard errors below is marked with !. If
 the third is something else, the share of runs in which it is kept apart is the power.
 """
 HEADER = "| third segment | columns | samples in a segment | noise | runs | two changes | joined | kept apart |"

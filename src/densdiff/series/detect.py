@@ -3,7 +3,7 @@
 The contrasts and their null live in `scan`, scores of models fitted at every position in `windows`.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -112,10 +112,16 @@ class ChangesResult(Receipt):
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
         contents = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
+        contents["kinds"] = [asdict(kind) for kind in self.kinds]
         contents["threshold"] = self.threshold if np.isfinite(self.threshold) else None
         contents["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
         contents["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
         return contents
+
+    @property
+    def states_text(self) -> str:
+        """How many states there are and which segments, counted from 1, are alike: a sentence."""
+        return describe_states(self.states)
 
     def plot(self) -> npt.NDArray[Any]:
         """`plots.plot_changes` of this result."""
@@ -138,8 +144,8 @@ class ChangesResult(Receipt):
         for change, (first, last), p in zip(self.changes, self.intervals, self.pvalues, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
             lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}")
-        if n_changes:
-            lines.append(f"  {describe_states(self.states)}")
+        if n_changes > 1:
+            lines.append(f"  {self.states_text}")
         scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")

@@ -25,7 +25,7 @@ _MOST_BLOCKS = 64  # of a segment
 _RETURN = 0.1  # of the variance of blocks: no state comes back exactly as it was
 _SHARED = 12.0  # blocks that the variance of all segments counts for beside that of two
 _SLOWEST = 0.8  # correlation from block to block that is reckoned with
-_NEVER = 2.0  # a distance beyond any p-value
+_NEVER = 2.0  # a distance beyond that of segments that are alike
 _TINY = 1e-12
 
 
@@ -56,7 +56,10 @@ class _Segments:
         return cls(means, squares, counts, inflation, _free_features(np.vstack(residuals), squares, counts))
 
     def pvalues(self, first: IntArray, second: IntArray) -> FloatArray:
-        """That two segments are alike, from all features together and from the one that differs most, (pairs,)."""
+        """That two segments are alike, from all features together and from the one that differs most, (pairs,).
+
+        Not cut at 1, so that they also tell which of many pairs are most alike.
+        """
         freedom = max(1.0, float((self.counts - 1).sum()))
         shared = self.squares.sum(axis=0) / freedom
         own = self.counts[first] + self.counts[second] - 2.0
@@ -67,7 +70,7 @@ class _Segments:
         freedoms = np.minimum(own + _SHARED, freedom)
         together = stats.f.sf(t_squared.mean(axis=1), self.n_free, freedoms)
         largest = 2.0 * t_squared.shape[1] * stats.t.sf(np.sqrt(t_squared.max(axis=1)), freedoms)
-        return np.asarray(np.minimum(1.0, 2.0 * np.minimum(together, largest)))
+        return np.asarray(2.0 * np.minimum(together, largest))
 
 
 def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, differ: npt.NDArray[np.bool_]) -> IntArray:
@@ -84,8 +87,10 @@ def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, dif
     known = (second == first + 1) & differ[np.minimum(first, k - 2)]
     distances = np.full(len(first), _NEVER)
     segments = _Segments.of(rows, _certain_spans(len(rows), changes, intervals))
-    distances[~known] = 1.0 - holm(segments.pvalues(first[~known], second[~known]))
-    return in_order(fcluster(linkage(distances, "complete"), np.nextafter(1.0 - LEVEL, 0.0), "distance"))
+    pvalues = segments.pvalues(first[~known], second[~known])
+    is_alike = holm(np.minimum(pvalues, 1.0)) > LEVEL
+    distances[~known] = np.where(is_alike, np.exp(-pvalues), _NEVER)
+    return in_order(fcluster(linkage(distances, "complete"), 1.0, "distance"))
 
 
 def in_order(labels: IntArray) -> IntArray:
