@@ -15,9 +15,10 @@ INTRO = """## Intervals for the place of a change
 
 Of the runs in which `detect_changes` reports something: the share in which the interval (95 %) of the change nearest to
 the truth holds the true place. Series have unit variance before the change; AR(1) is an autoregression. The target is
-92 to 98 %; a figure more than two of its standard errors outside is marked with !. Only for large changes more than 98 %
-are right: no interval is shorter than one sample, and that sample may be right more often. Beside it the median number
-of samples in the interval, and how far the reported change is from the truth in the median and in one of 20 runs.
+92 to 98 %; a figure more than two of its standard errors outside is marked with !. For large changes alone more than
+98 % is right: no interval is shorter than one sample, and that sample may be right more often. Beside it the median
+number of samples in the interval, and how far the reported change is from the truth in the median and in one of 20
+runs.
 """
 HEADER = "| change | T, at | noise | runs | reported | covered | samples | off | off, 1 of 20 |"
 

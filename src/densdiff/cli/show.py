@@ -112,18 +112,14 @@ def changes(result: Any) -> None:
     """Where a series changes, and which segments are alike."""
     n_changes = len(result.changes)
     out = _print_answer(f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {result.n_x} samples")
-    kinds = [kind.text or kind.what for kind in result.kinds] or [""] * n_changes
     rows = [
-        [
-            str(at),
-            "" if result.times is None else messages.shown(result.times[at]),
-            f"{first} to {last}",
-            f"{p:.3g}",
-            what,
-        ]
-        for at, (first, last), p, what in zip(result.changes, result.intervals, result.pvalues, kinds, strict=True)
+        [str(at), "" if result.times is None else messages.shown(result.times[at]), f"{first} to {last}", f"{p:.3g}"]
+        for at, (first, last), p in zip(result.changes, result.intervals, result.pvalues, strict=True)
     ]
-    titles = ["index", "time", f"{100 * result.level:g} % interval", "p", "what changed"]
+    titles = ["index", "time", f"{100 * result.level:g} % interval", "p"]
+    if result.kinds:
+        titles.append("what changed")
+        rows = [[*row, kind.text or kind.what] for row, kind in zip(rows, result.kinds, strict=True)]
     _table(out, "Changes, first sample of each new regime", titles, rows)
     if n_changes > 1:
         out.print(Text(result.states_text))

@@ -17,7 +17,7 @@ from densdiff.report.svg import WIDE, FloatArray, Panel, Svg, element, picture, 
 STATE_COLOURS = 7  # then they begin again, and letters tell
 _LEFT, _RIGHT = 70.0, WIDE - 14.0
 _THINNED = 600  # runs of a long series, drawn as their ranges
-_LOW = 80.0  # height of a panel with few numbers beside it
+_LOW = 100.0  # height of a panel with few numbers beside it
 _LETTER = 24.0  # width of a segment with its letter
 
 
