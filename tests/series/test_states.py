@@ -108,7 +108,7 @@ def test_samples_that_may_belong_to_a_neighbour_are_left_out():
     exact = segment_states(rows, changes, np.array([[100, 100], [300, 300]]), np.ones(2, bool))
     honest = segment_states(rows, changes, np.array([[100, 150], [300, 300]]), np.ones(2, bool))
     assert exact.tolist() == honest.tolist() == [0, 1, 0]
-    spans = states._certain_spans(600, changes, np.array([[100, 150], [290, 500]]))
+    spans = states._certain_spans(600, changes, np.array([[100, 150], [290, 500]]), 16)
     np.testing.assert_array_equal(spans, [[0, 100], [150, 290], [300, 600]])  # too little is left of the last
 
 

@@ -40,8 +40,8 @@ class _Segments:
     n_free: float  # independent features that vary as much in all as these do
 
     @classmethod
-    def of(cls, rows: FloatArray, spans: IntArray) -> "_Segments":
-        blocks = _scaled_alike(_segment_blocks(rows, spans))
+    def of(cls, rows: FloatArray, spans: IntArray, size: int) -> "_Segments":
+        blocks = _scaled_alike(_segment_blocks(rows, spans, size))
         variance = np.mean([part.var(axis=1).mean(axis=0) for part in blocks], axis=0)
         features = [describe_blocks(part, variance) for part in blocks]
         counts = np.array([len(part) for part in features])
@@ -86,7 +86,9 @@ def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, dif
     first, second = np.triu_indices(k, 1)
     known = (second == first + 1) & differ[np.minimum(first, k - 2)]
     distances = np.full(len(first), _NEVER)
-    segments = _Segments.of(rows, _certain_spans(len(rows), changes, intervals))
+    shortest = int(np.diff(np.concatenate([[0], changes, [len(rows)]])).min())
+    size = min(shortest, int(np.clip(shortest // _PARTS, *_LENGTHS)))
+    segments = _Segments.of(rows, _certain_spans(len(rows), changes, intervals, size), size)
     pvalues = segments.pvalues(first[~known], second[~known])
     is_alike = holm(np.minimum(pvalues, 1.0)) > LEVEL
     distances[~known] = np.where(is_alike, np.exp(-pvalues), _NEVER)
@@ -108,14 +110,15 @@ def describe_states(states: IntArray) -> str:
     return f"{text}: segments {' alike; '.join(alike)} alike" if alike else f"{text}: no two segments are alike"
 
 
-def _certain_spans(length: int, changes: IntArray, intervals: IntArray) -> IntArray:
+def _certain_spans(length: int, changes: IntArray, intervals: IntArray, size: int) -> IntArray:
     """First sample of each segment and the one after its last, (k, 2), without what may belong to a neighbour.
 
-    A segment of which that leaves less than half is taken whole.
+    A segment of which that leaves less than half, or less than a block, is taken whole.
     """
     whole = np.column_stack([np.append(0, changes), np.append(changes, length)])
     certain = np.column_stack([np.append(0, intervals[:, 1]), np.append(intervals[:, 0], length)])
-    is_long = 2 * (certain[:, 1] - certain[:, 0]) >= whole[:, 1] - whole[:, 0]
+    left = certain[:, 1] - certain[:, 0]
+    is_long = (2 * left >= whole[:, 1] - whole[:, 0]) & (left >= size)
     return np.where(is_long[:, None], certain, whole)
 
 
@@ -127,13 +130,11 @@ def _scaled_alike(blocks: list[FloatArray]) -> list[FloatArray]:
     return np.split(scaled.reshape(-1, size, scaled.shape[1]), ends)
 
 
-def _segment_blocks(rows: FloatArray, spans: IntArray) -> list[FloatArray]:
-    """Blocks of one length of each segment, evenly spread over it where there are many, (n, B, d) each."""
-    lengths = spans[:, 1] - spans[:, 0]
-    shortest = int(lengths.min())
-    size = min(shortest, int(np.clip(shortest // _PARTS, *_LENGTHS)))
+def _segment_blocks(rows: FloatArray, spans: IntArray, size: int) -> list[FloatArray]:
+    """Blocks of ``size`` samples of each segment, evenly spread over it where there are many, (n, size, d) each."""
     blocks = []
-    for (start, stop), length in zip(spans.tolist(), lengths.tolist(), strict=True):
+    for start, stop in spans.tolist():
+        length = stop - start
         count = length // size
         if count > _MOST_BLOCKS:
             starts = np.linspace(start, stop - size, _MOST_BLOCKS).astype(np.intp)
