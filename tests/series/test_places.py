@@ -113,10 +113,10 @@ def test_no_change_has_no_interval():
 
 
 def test_a_place_far_from_clear_is_looked_for_farther_away(monkeypatch):
-    """The first reach of 500 samples ends before the weights do."""
+    """The first reach of 250 samples ends before the weights do."""
     rows = shifted(0, 40_000, 20_000, 0.1)
     expected = place_intervals(rows, np.array([20_100]))
-    monkeypatch.setattr(places, "_REACH", 500)
+    monkeypatch.setattr(places, "_REACH", 250)
     found = place_intervals(rows, np.array([20_100]))
     assert np.diff(found)[0, 0] > 400
     assert (np.abs(found - expected) <= 0.5 * np.diff(expected)).all()

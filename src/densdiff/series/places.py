@@ -15,7 +15,7 @@ from densdiff.series.features import own_scaling
 
 LEVEL = 0.95
 _MASS = 0.97  # of the weights of places: more than LEVEL, since what tells the sides apart is estimated
-_REACH = 4000  # samples on each side that are looked at first
+_REACH = 1000  # samples on each side that are looked at first
 _ENTRIES = 2_000_000  # of their features
 _FARTHEST = 256_000
 _EDGE = 1e-3  # weight in the outer tenth that makes the reach longer
@@ -60,7 +60,7 @@ def place_intervals(rows: FloatArray, changes: IntArray, resolution: npt.ArrayLi
 def _place_weights(rows: FloatArray, low: int, change: int, high: int, resolution: int) -> tuple[int, FloatArray]:
     """The first place that is weighed, and weights that sum to 1 of it and the following ones."""
     width = rows.shape[1] * (2 + len(_BUMPS) + len(_LAGS) + _PAIRED / 2)
-    reach = int(np.clip(_ENTRIES / (2 * width), _REACH // 8, _REACH))
+    reach = int(np.clip(_ENTRIES / (2 * width), _REACH // 4, _REACH))
     while True:
         start, stop = max(low, change - reach), min(high, change + reach)
         weights = _weigh(rows[start:stop], change - start, resolution)
