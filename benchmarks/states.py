@@ -3,7 +3,7 @@
 The series are read from ../shared/data/changes, beside the repository, and a set that is not there is skipped. Pairs of
 segments that are not neighbours count: those of one label should share a state, all others should not. Neighbours are
 known to differ. HASC has activities, CMU the states of motions, TSSB classes of patterns, three of its series with one
-that comes back. The settings were chosen with HASC and TSSB in view; CMU was looked at when they stood.
+that comes back. The settings were chosen with HASC and TSSB in view; CMU was looked at later.
 """
 
 import gzip
@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.measure import record, skip
-from densdiff.series.places import place_intervals
 from densdiff.series.states import segment_states
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
@@ -47,7 +46,7 @@ def tssb():
 def counts(rows, changes, labels):
     """Pairs alike, of them joined, pairs unlike, of them kept apart."""
     changes = np.array(changes, dtype=np.intp)
-    states = segment_states(rows, changes, place_intervals(rows, changes), np.ones(len(changes), dtype=bool))
+    states = segment_states(rows, changes, np.ones(len(changes), dtype=bool))
     codes = np.unique(np.array(labels, dtype=str), return_inverse=True)[1]
     first, second = np.triu_indices(len(states), 2)
     alike, joined = codes[first] == codes[second], states[first] == states[second]

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from densdiff.series.places import place_intervals
 from densdiff.series.states import segment_states
 from tests.calibration.parallel import gathered, tabulated
 from tests.calibration.places import autoregression
@@ -70,7 +69,7 @@ def cells():
 def look(cell, run):
     """Whether the outer segments share a state."""
     rows, changes = draw(cell, run), np.array([cell.samples, 2 * cell.samples])
-    states = segment_states(rows, changes, place_intervals(rows, changes), np.ones(2, dtype=bool))
+    states = segment_states(rows, changes, np.ones(2, dtype=bool))
     return float(states[0] == states[2])
 
 

@@ -25,7 +25,7 @@ def autoregression(seed, n, phi, d=1):
 
 def labels(rows, changes, differ=True):
     changes = np.array(changes, dtype=np.intp)
-    return segment_states(rows, changes, np.column_stack([changes, changes]), np.full(len(changes), differ)).tolist()
+    return segment_states(rows, changes, np.full(len(changes), differ)).tolist()
 
 
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.8])
@@ -98,18 +98,6 @@ def test_columns_units_and_direction_of_time_do_not_matter():
     assert labels(rows[:, [2, 0, 1]] * [2.0**400, 1.0, 2.0**-400] + 5.0, [300, 600, 900]) == expected
     assert labels(rows[::-1], [300, 600, 900]) == in_order(np.array(expected[::-1])).tolist()
     assert labels(np.column_stack([rows, np.full(1200, 7.0)]), [300, 600, 900]) == expected
-
-
-def test_samples_that_may_belong_to_a_neighbour_are_left_out():
-    """Between 100 and 150 the first state still lasts, and its interval says so."""
-    rows = noise(0, 600, 1)
-    rows[150:300] += 8.0
-    changes = np.array([100, 300])
-    exact = segment_states(rows, changes, np.array([[100, 100], [300, 300]]), np.ones(2, bool))
-    honest = segment_states(rows, changes, np.array([[100, 150], [300, 300]]), np.ones(2, bool))
-    assert exact.tolist() == honest.tolist() == [0, 1, 0]
-    spans = states._certain_spans(600, changes, np.array([[100, 150], [290, 500]]), 16)
-    np.testing.assert_array_equal(spans, [[0, 100], [150, 290], [300, 600]])  # too little is left of the last
 
 
 def test_too_many_segments_are_not_compared(monkeypatch):

@@ -303,7 +303,7 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         changes=changes,
         pvalues=pvalues,
         intervals=intervals,
-        states=segment_states(series, changes, intervals, pvalues <= alpha),
+        states=segment_states(series, changes, pvalues <= alpha),
         scores=np.concatenate(scores),
         threshold=max(result.threshold for _, result in results),
         alpha=alpha,
@@ -422,7 +422,7 @@ class _Search:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
         intervals = place_intervals(self.data.rows, changes)
-        states = segment_states(self.data.rows, changes, intervals, pvalues <= plan.alpha)
+        states = segment_states(self.data.rows, changes, pvalues <= plan.alpha)
         if len(states) > MOST_SEGMENTS:
             self.notes.append(f"{len(states)} segments are too many to compare; each is a state of its own")
         name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))

@@ -40,8 +40,8 @@ class _Segments:
     n_free: float  # independent features that vary as much in all as these do
 
     @classmethod
-    def of(cls, rows: FloatArray, spans: IntArray, size: int) -> "_Segments":
-        blocks = _scaled_alike(_segment_blocks(rows, spans, size))
+    def of(cls, rows: FloatArray, ends: IntArray) -> "_Segments":
+        blocks = _scaled_alike(_segment_blocks(rows, ends))
         variance = np.mean([part.var(axis=1).mean(axis=0) for part in blocks], axis=0)
         features = [describe_blocks(part, variance) for part in blocks]
         counts = np.array([len(part) for part in features])
@@ -73,12 +73,12 @@ class _Segments:
         return np.asarray(2.0 * np.minimum(together, largest))
 
 
-def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, differ: npt.NDArray[np.bool_]) -> IntArray:
+def segment_states(rows: FloatArray, changes: IntArray, differ: npt.NDArray[np.bool_]) -> IntArray:
     """A label for each segment between changes, (k,): 0, 1, .. in order of first appearance.
 
-    ``intervals`` (k - 1, 2) are those of the changes, whose samples may belong to either side; ``differ`` (k - 1,) says
-    which neighbours are known to differ. No two segments of one state differ significantly; of the ways to have that,
-    the one that joins the most alike first. Beyond `MOST_SEGMENTS` each segment is a state of its own.
+    ``differ`` (k - 1,) says which neighbours are known to differ. No two segments of one state differ significantly;
+    of the ways to have that, the one that joins the most alike first. Beyond `MOST_SEGMENTS` each segment is a state of
+    its own.
     """
     k = len(changes) + 1
     if k == 1 or k > MOST_SEGMENTS or (k == 2 and differ.all()):
@@ -86,9 +86,7 @@ def segment_states(rows: FloatArray, changes: IntArray, intervals: IntArray, dif
     first, second = np.triu_indices(k, 1)
     known = (second == first + 1) & differ[np.minimum(first, k - 2)]
     distances = np.full(len(first), _NEVER)
-    shortest = int(np.diff(np.concatenate([[0], changes, [len(rows)]])).min())
-    size = min(shortest, int(np.clip(shortest // _PARTS, *_LENGTHS)))
-    segments = _Segments.of(rows, _certain_spans(len(rows), changes, intervals, size), size)
+    segments = _Segments.of(rows, np.concatenate([[0], changes, [len(rows)]]))
     pvalues = segments.pvalues(first[~known], second[~known])
     is_alike = holm(np.minimum(pvalues, 1.0)) > LEVEL
     distances[~known] = np.where(is_alike, np.exp(-pvalues), _NEVER)
@@ -110,18 +108,6 @@ def describe_states(states: IntArray) -> str:
     return f"{text}: segments {' alike; '.join(alike)} alike" if alike else f"{text}: no two segments are alike"
 
 
-def _certain_spans(length: int, changes: IntArray, intervals: IntArray, size: int) -> IntArray:
-    """First sample of each segment and the one after its last, (k, 2), without what may belong to a neighbour.
-
-    A segment of which that leaves less than half, or less than a block, is taken whole.
-    """
-    whole = np.column_stack([np.append(0, changes), np.append(changes, length)])
-    certain = np.column_stack([np.append(0, intervals[:, 1]), np.append(intervals[:, 0], length)])
-    left = certain[:, 1] - certain[:, 0]
-    is_long = (2 * left >= whole[:, 1] - whole[:, 0]) & (left >= size)
-    return np.where(is_long[:, None], certain, whole)
-
-
 def _scaled_alike(blocks: list[FloatArray]) -> list[FloatArray]:
     """The same blocks with columns of one deviation in all; constant ones are left out."""
     size, d = blocks[0].shape[1:]
@@ -130,14 +116,16 @@ def _scaled_alike(blocks: list[FloatArray]) -> list[FloatArray]:
     return np.split(scaled.reshape(-1, size, scaled.shape[1]), ends)
 
 
-def _segment_blocks(rows: FloatArray, spans: IntArray, size: int) -> list[FloatArray]:
-    """Blocks of ``size`` samples of each segment, evenly spread over it where there are many, (n, size, d) each."""
+def _segment_blocks(rows: FloatArray, ends: IntArray) -> list[FloatArray]:
+    """Blocks of one size of each segment, evenly spread over it where there are many, (n, size, d) each."""
+    lengths = np.diff(ends)
+    shortest = int(lengths.min())
+    size = min(shortest, int(np.clip(shortest // _PARTS, *_LENGTHS)))
     blocks = []
-    for start, stop in spans.tolist():
-        length = stop - start
+    for start, length in zip(ends[:-1].tolist(), lengths.tolist(), strict=True):
         count = length // size
         if count > _MOST_BLOCKS:
-            starts = np.linspace(start, stop - size, _MOST_BLOCKS).astype(np.intp)
+            starts = np.linspace(start, start + length - size, _MOST_BLOCKS).astype(np.intp)
         else:
             starts = start + (length - count * size) // 2 + size * np.arange(count)
         blocks.append(rows[starts[:, None] + np.arange(size)])
