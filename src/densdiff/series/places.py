@@ -20,12 +20,13 @@ _ENTRIES = 2_000_000  # of their features
 _FARTHEST = 256_000
 _EDGE = 1e-3  # weight in the outer tenth that makes the reach longer
 _FITTED = 8000  # rows that a fit uses
-_FOLDS, _PIECES = 5, 5  # a fold is every fifth of 25 stretches
+_FOLDS, _PIECES = 5, 5  # a fold is every fifth of 25 stretches, or of more if one side is short
 _RIDGE = 1.0
 _MOST = 8  # features that are kept
 _PER_FEATURE = 15  # rows
 _CLEAR = 4.0  # squared t of a feature that is kept beside the clearest
 _TEMPER = (0.02, 3.0)  # least and most that the log ratio is multiplied with
+_ESTIMATED = 4.0  # independent samples that weigh as much as not knowing drift and variance
 _CLIPPED = 6.0  # deviations
 _BUMPS = (-1.3, -0.5, 0.5, 1.3)  # deviations, where the shape of a column is looked at
 _BUMP_WIDTH = 0.6
@@ -77,7 +78,8 @@ def _weigh(rows: FloatArray, change: int, resolution: int) -> FloatArray:
     if n < 3:
         return np.full(n - 1, 1.0 / (n - 1))
     features = _telling_features(_sample_features(own_scaling(rows, True)[1], resolution), change)
-    folds = np.arange(n) // max(1, n // (_FOLDS * _PIECES)) % _FOLDS
+    stretch = max(1, min(n // (_FOLDS * _PIECES), min(change, n - change) // _FOLDS))
+    folds = np.arange(n) // stretch % _FOLDS
     is_after = (np.arange(n) >= change).astype(np.float64)
     ratios = cross_fitted_log_ratio(features, is_after, folds, -(-n // _FITTED), _RIDGE)
     before, after = _temper(-ratios[:change]), _temper(ratios[change:])
@@ -92,10 +94,15 @@ def _temper(ratios: FloatArray) -> float:
     """What to multiply log ratios of the right sign with, so that their sums weigh places as a likelihood does.
 
     The maximum of a random walk with drift -m and long-run variance v has a tail of exp(-2 m / v x), and exp(-x) if
-    its steps are independent and log ratios of the true densities.
+    its steps are independent and log ratios of the true densities. Of few samples drift and variance are known badly,
+    which makes sums less telling.
     """
-    variance = float(long_run_variances(ratios[:, None])[0]) if len(ratios) > 1 else 0.0
-    return float(np.clip(2.0 * ratios.mean() / max(variance, _TINY), *_TEMPER))
+    if len(ratios) < 2:
+        return _TEMPER[0]
+    variance = max(float(long_run_variances(ratios[:, None])[0]), _TINY)
+    n_independent = len(ratios) * float(ratios.var(ddof=1)) / variance
+    shrinkage = n_independent / (n_independent + _ESTIMATED) if n_independent else 1.0
+    return float(np.clip(shrinkage * 2.0 * ratios.mean() / variance, *_TEMPER))
 
 
 def _shortest(weights: FloatArray) -> tuple[int, int]:
