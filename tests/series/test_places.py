@@ -9,7 +9,8 @@ from densdiff.core.discriminant import cross_fitted_log_ratio
 from densdiff.core.long_run import long_run_variances
 from densdiff.series import places
 from densdiff.series.features import own_scaling
-from densdiff.series.places import place_intervals
+from densdiff.series.kinds import ChangeKind
+from densdiff.series.places import block_lengths, place_intervals
 
 
 def noise(seed, *shape):
@@ -100,6 +101,16 @@ def test_each_change_may_have_a_resolution_of_its_own():
     np.testing.assert_array_equal(intervals, [[80, 80], [148, 172]])
 
 
+def test_a_change_of_rhythm_is_known_to_two_periods():
+    kinds = [
+        ChangeKind("rhythm", 0.01, {}, 24.0, 12.0, ""),
+        ChangeKind("level", 0.01, {}, 24.0, 24.0, ""),
+        ChangeKind("rhythm", 0.01, {}, None, 15.2, ""),
+    ]
+    assert block_lengths(kinds, 3).tolist() == [48, 0, 30]
+    assert block_lengths((), 2).tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("factor", [2.0**-700, 2.0**30, 2.0**900])
 def test_units_and_offsets_do_not_matter(factor):
     rows = np.round(shifted(0, d=2) * 2.0**20) / 2.0**20
@@ -130,7 +141,9 @@ def test_weights_of_places_are_those_of_the_slow_sum():
     ratios = cross_fitted_log_ratio(features, is_after, np.arange(60) // 2 % 5, 1, 1.0)
     tempers = []
     for side in (-ratios[:change], ratios[change:]):
-        tempers.append(np.clip(2 * side.mean() / long_run_variances(side[:, None])[0], 0.02, 3.0))
+        variance = long_run_variances(side[:, None])[0]
+        n_independent = len(side) * side.var(ddof=1) / variance
+        tempers.append(np.clip(2 * side.mean() / variance * n_independent / (n_independent + 4), 0.02, 3.0))
     factors = [min(temper, sum(tempers) / 2) for temper in tempers]
     likelihood = [
         sum(ratios[t] * factors[t >= change] * (1 if t >= place else 0) for t in range(60)) for place in range(1, 60)

@@ -28,9 +28,10 @@ from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
 from densdiff.series.period import Period
-from densdiff.series.places import LEVEL, place_intervals
+from densdiff.series.places import LEVEL, block_lengths, place_intervals
 from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+from densdiff.series.season import remove_seasons
 from densdiff.series.states import MOST_SEGMENTS, describe_states, segment_states
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
@@ -277,6 +278,7 @@ def _detect(source: Source, settings: _Settings) -> ChangesResult:
 def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
     """One result of overlapping stretches, each responsible up to the middle of the overlap."""
     notes: list[str] = []
+    kinds: list[ChangeKind] = []
     count, pieces = len(results), []
     for k, (start, result) in enumerate(results):
         low = overlap // 2 if k else 0
@@ -293,6 +295,7 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
                 clock,
             )
         )
+        kinds += [kind for kind, own in zip(result.kinds, is_own, strict=False) if own]
         notes += result.warnings
     notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; threshold is their highest")
     *found, scores, pieces_of_series, times = zip(*pieces, strict=True)
@@ -303,6 +306,7 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         changes=changes,
         pvalues=pvalues,
         intervals=intervals,
+        kinds=tuple(kinds),
         states=segment_states(series, changes, pvalues <= alpha),
         scores=np.concatenate(scores),
         threshold=max(result.threshold for _, result in results),
@@ -421,7 +425,12 @@ class _Search:
         if self.n_changes is not None and len(changes) < self.n_changes:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
-        intervals = place_intervals(self.data.rows, changes)
+        kinds = describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window)
+        resolution = block_lengths(kinds, len(changes))
+        intervals = place_intervals(self.data.rows, changes, resolution)
+        if period is not None and not resolution.all():  # a season hides changes, but those of the season itself
+            flat = place_intervals(remove_seasons(self.data.rows, plan.window).rows, changes)
+            intervals = np.where(resolution[:, None] > 0, intervals, flat)
         states = segment_states(self.data.rows, changes, pvalues <= plan.alpha)
         if len(states) > MOST_SEGMENTS:
             self.notes.append(f"{len(states)} segments are too many to compare; each is a state of its own")
@@ -442,7 +451,7 @@ class _Search:
             names=self.data.names,
             times=self.data.times,
             period=None if period is None else period.samples,
-            kinds=describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window),
+            kinds=kinds,
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),

@@ -4,6 +4,8 @@ The log ratio of the densities after and before the change, fitted to both sides
 along the series; the sum is the likelihood of each place, tempered by the dependence of its terms (`core.long_run`).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -12,8 +14,10 @@ from densdiff.core.discriminant import cross_fitted_log_ratio
 from densdiff.core.long_run import long_run_variances
 from densdiff.core.scaling import FloatArray
 from densdiff.series.features import own_scaling
+from densdiff.series.kinds import ChangeKind
 
 LEVEL = 0.95
+_BLOCK = 2.0  # periods
 _MASS = 0.97  # of the weights of places: more than LEVEL, since what tells the sides apart is estimated
 _REACH = 1000  # samples on each side that are looked at first
 _ENTRIES = 2_000_000  # of their features
@@ -56,6 +60,15 @@ def place_intervals(rows: FloatArray, changes: IntArray, resolution: npt.ArrayLi
         intervals[j] = min(first + start, change - least[j]), max(first + stop, change + least[j])
         intervals[j] = np.clip(intervals[j], low + 1, high - 1)
     return intervals
+
+
+def block_lengths(kinds: Sequence[ChangeKind], count: int) -> IntArray:
+    """The resolution of each of ``count`` changes: two periods for a change of rhythm, which blocks of them showed."""
+    lengths = np.zeros(count, dtype=np.intp)
+    for j, kind in enumerate(kinds):
+        if kind.what == "rhythm":
+            lengths[j] = round(_BLOCK * max(kind.period_before or 0.0, kind.period_after or 0.0))
+    return lengths
 
 
 def _place_weights(rows: FloatArray, low: int, change: int, high: int, resolution: int) -> tuple[int, FloatArray]:
