@@ -127,10 +127,16 @@ def test_largest_doubles_are_ordinary_samples():
         ([0, 1, 0], "2 states: segments 1, 3 alike"),
         ([0, 1, 0, 1, 2], "3 states: segments 1, 3 alike; 2, 4 alike"),
         ([0, 0], "1 state: segments 1, 2 alike"),
+        ([0, 1] * 3 + [0] * 4, "2 states: segments 1, 3, 5, 7, 8, 9, 10 alike; 2, 4, 6 alike"),
+        ([0, 1] + [0] * 9, "2 states: segments 1, 3, 4, 5, 6, 7, 8, 9 and 2 more alike"),
     ],
 )
 def test_states_in_words(found, words):
     assert describe_states(np.array(found)) == words
+
+
+def test_a_sentence_names_eight_states_of_several_segments():
+    assert describe_states(np.tile(np.arange(10), 2)).endswith("; 8, 18 alike; 2 more states of several")
 
 
 # --- in a result

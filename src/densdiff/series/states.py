@@ -26,6 +26,7 @@ _RETURN = 0.1  # of the variance of blocks: no state comes back exactly as it wa
 _SHARED = 12.0  # blocks that the variance of all segments counts for beside that of two
 _SLOWEST = 0.8  # correlation from block to block that is reckoned with
 _NEVER = 2.0  # a distance beyond that of segments that are alike
+_LISTED = 8  # states in a sentence, and segments of each
 _TINY = 1e-12
 
 
@@ -102,10 +103,19 @@ def in_order(labels: IntArray) -> IntArray:
 def describe_states(states: IntArray) -> str:
     """One sentence: how many states there are and which segments, counted from 1, are alike."""
     count = int(states.max()) + 1
-    members = [np.flatnonzero(states == state) + 1 for state in range(count)]
-    alike = [", ".join(map(str, segments)) for segments in members if len(segments) > 1]
     text = f"{count} state{'s' * (count > 1)}"
-    return f"{text}: segments {' alike; '.join(alike)} alike" if alike else f"{text}: no two segments are alike"
+    members = [np.flatnonzero(states == state) + 1 for state in range(count)]
+    several = [segments.tolist() for segments in members if len(segments) > 1]
+    if not several:
+        return f"{text}: no two segments are alike"
+    n_more = len(several) - _LISTED
+    more = f"; {n_more} more state{'s' * (n_more > 1)} of several" if n_more > 0 else ""
+    return f"{text}: segments {'; '.join(map(_alike, several[:_LISTED]))}{more}"
+
+
+def _alike(segments: list[int]) -> str:
+    more = f" and {len(segments) - _LISTED} more" if len(segments) > _LISTED else ""
+    return f"{', '.join(map(str, segments[:_LISTED]))}{more} alike"
 
 
 def _scaled_alike(blocks: list[FloatArray]) -> list[FloatArray]:
