@@ -177,10 +177,13 @@ def test_changes_that_were_asked_for_but_are_not_there_join_their_segments():
     assert found.states.tolist() == [0, 0, 0]
 
 
-def test_kinds_and_period_are_plain_json(there_and_back):
+def test_kinds_and_period_are_told_and_plain_json(there_and_back):
     kind = ChangeKind("rhythm", 0.01, {"level": 0.4, "rhythm": 0.01}, 24.0, None, "rhythm from period 24")
-    plain = dataclasses.replace(there_and_back, kinds=(kind,), period=24.0).to_dict()
-    assert plain["kinds"] == [dataclasses.asdict(kind)]
+    told = dataclasses.replace(there_and_back, kinds=(kind, kind), period=24.0)
+    assert str(told).count("rhythm from period 24\n") == 2
+    assert "  period      24 samples" in str(told)
+    plain = told.to_dict()
+    assert plain["kinds"] == [dataclasses.asdict(kind)] * 2
     assert plain["period"] == 24.0
     assert plain["states"] == [0, 1, 0]
     assert plain["intervals"] == there_and_back.intervals.tolist()

@@ -142,11 +142,14 @@ class ChangesResult(Receipt):
     def __str__(self) -> str:
         n_changes = len(self.changes)
         lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
-        for change, (first, last), p in zip(self.changes, self.intervals, self.pvalues, strict=True):
+        kinds = [f"  {kind.text or kind.what}" for kind in self.kinds] or [""] * n_changes
+        for change, (first, last), p, kind in zip(self.changes, self.intervals, self.pvalues, kinds, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
-            lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}")
+            lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}{kind}")
         if n_changes > 1:
             lines.append(f"  {self.states_text}")
+        if self.period is not None:
+            lines.append(f"  period      {self.period:.4g} samples")
         scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")
