@@ -37,7 +37,7 @@ def test_page_has_a_band_of_states_with_a_legend(there_and_back, tmp_path):
 
 def test_places_are_shaded_where_they_are_longer_than_a_sample(there_and_back, tmp_path):
     intervals = np.array([[190, 210], [400, 400]])
-    page = page_of(dataclasses.replace(there_and_back, intervals=intervals), tmp_path)
+    page = page_of(dataclasses.replace(there_and_back, intervals=intervals, kinds=()), tmp_path)
     boxes = re.findall(r'<rect x="([\d.]+)" y="[\d.]+" width="([\d.]+)" height="[\d.]+" class="place"/>', page)
     left, width = 70 + 636 * 190 / 599, 636 * 20 / 599
     assert len(boxes) == 3  # two columns and the score
@@ -66,7 +66,7 @@ def test_states_beyond_the_colours_are_told_by_letters(there_and_back, tmp_path)
     changes = np.arange(50, 600, 50)
     intervals = np.column_stack([changes, changes])
     many = dataclasses.replace(
-        there_and_back, changes=changes, intervals=intervals, pvalues=np.full(11, 0.01), states=np.arange(12)
+        there_and_back, changes=changes, intervals=intervals, pvalues=np.full(11, 0.01), states=np.arange(12), kinds=()
     )
     page = page_of(many, tmp_path)
     assert re.findall(r'class="mid name letter">(\w)<', page) == list("ABCDEFGHIJKL")
