@@ -142,7 +142,7 @@ class ChangesResult(Receipt):
     def __str__(self) -> str:
         n_changes = len(self.changes)
         lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
-        kinds = [f"  {kind.text or kind.what}" for kind in self.kinds] or [""] * n_changes
+        kinds = [f"  {messages.one_line(kind.text or kind.what)}" for kind in self.kinds] or [""] * n_changes
         for change, (first, last), p, kind in zip(self.changes, self.intervals, self.pvalues, kinds, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
             lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}{kind}")
