@@ -100,6 +100,14 @@ def test_columns_units_and_direction_of_time_do_not_matter():
     assert labels(np.column_stack([rows, np.full(1200, 7.0)]), [300, 600, 900]) == expected
 
 
+def test_pairs_compared_in_parts_are_the_same_pairs(monkeypatch):
+    rows, ends = noise(0, 600, 2), np.arange(0, 601, 60)
+    first, second = np.triu_indices(10, 1)
+    expected = states._Segments.of(rows, ends).pvalues(first, second)
+    monkeypatch.setattr(states, "_ENTRIES", 100)
+    np.testing.assert_array_equal(states._Segments.of(rows, ends).pvalues(first, second), expected)
+
+
 def test_too_many_segments_are_not_compared(monkeypatch):
     monkeypatch.setattr(states, "MOST_SEGMENTS", 3)
     assert labels(noise(0, 400, 1), [100, 200, 300]) == [0, 1, 2, 3]

@@ -26,6 +26,7 @@ _RETURN = 0.1  # of the variance of blocks: no state comes back exactly as it wa
 _SHARED = 12.0  # blocks that the variance of all segments counts for beside that of two
 _SLOWEST = 0.8  # correlation from block to block that is reckoned with
 _NEVER = 2.0  # a distance beyond that of segments that are alike
+_ENTRIES = 1_000_000  # of pairs and features, held at once
 _LISTED = 8  # states in a sentence, and segments of each
 _TINY = 1e-12
 
@@ -61,17 +62,26 @@ class _Segments:
 
         Not cut at 1, so that they also tell which of many pairs are most alike.
         """
-        freedom = max(1.0, float((self.counts - 1).sum()))
+        freedom, p = max(1.0, float((self.counts - 1).sum())), self.means.shape[1]
         shared = self.squares.sum(axis=0) / freedom
+        mean, largest = np.empty(len(first)), np.empty(len(first))
+        size = max(1, _ENTRIES // p)
+        for start in range(0, len(first), size):
+            part = slice(start, start + size)
+            t_squared = self._t_squared(first[part], second[part], shared)
+            mean[part], largest[part] = t_squared.mean(axis=1), t_squared.max(axis=1)
+        freedoms = np.minimum(self.counts[first] + self.counts[second] - 2.0 + _SHARED, freedom)
+        together = stats.f.sf(mean, self.n_free, freedoms)
+        alone = 2.0 * p * stats.t.sf(np.sqrt(largest), freedoms)
+        return np.asarray(2.0 * np.minimum(together, alone))
+
+    def _t_squared(self, first: IntArray, second: IntArray, shared: FloatArray) -> FloatArray:
+        """Squared differences of means in units of their noise, (pairs, p)."""
         own = self.counts[first] + self.counts[second] - 2.0
         variance = (self.squares[first] + self.squares[second] + _SHARED * shared) / (own + _SHARED)[:, None]
         sizes = 1.0 / self.counts[first] + 1.0 / self.counts[second]
         noise = np.maximum(variance, _TINY) * (sizes[:, None] * self.inflation + _RETURN)
-        t_squared = np.square(self.means[first] - self.means[second]) / noise
-        freedoms = np.minimum(own + _SHARED, freedom)
-        together = stats.f.sf(t_squared.mean(axis=1), self.n_free, freedoms)
-        largest = 2.0 * t_squared.shape[1] * stats.t.sf(np.sqrt(t_squared.max(axis=1)), freedoms)
-        return np.asarray(2.0 * np.minimum(together, largest))
+        return np.asarray(np.square(self.means[first] - self.means[second]) / noise)
 
 
 def segment_states(rows: FloatArray, changes: IntArray, differ: npt.NDArray[np.bool_]) -> IntArray:
