@@ -121,7 +121,7 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
         features=features,
         score=score_line(axis, result.scores, result.threshold),
         threshold=bool(np.isfinite(result.threshold)),
-        names=result.names[:_LEVELS],
+        names=result.names[: _means_listed(result)],
         regimes=_regimes(result),
         kinds=bool(result.kinds),
         facts=_facts(result, total),
@@ -173,19 +173,24 @@ def _answer(result: Any) -> str:
 
 
 def _when(result: Any, change: int) -> str:
-    return f"sample {change}" if result.times is None else messages.shown(result.times[change])
+    return f"sample {change}" if result.times is None else _time(result.times[change])
+
+
+def _time(time: Any) -> str:
+    """A time as text; microseconds that are none are left out."""
+    return messages.shown(time).removesuffix(".000000")
 
 
 def _place(result: Any, first: int, last: int) -> str:
     """The interval of a place, in samples or on the clock."""
     if result.times is None:
         return f"{first} to {last}"
-    return f"{messages.shown(result.times[first])} to {messages.shown(result.times[last])}"
+    return f"{_time(result.times[first])} to {_time(result.times[last])}"
 
 
 def _regimes(result: Any) -> list[dict[str, Any]]:
     """The stretches between changes: where each begins, how long it is, and the level of the first columns."""
-    borders = [0, *result.changes.tolist(), len(result.series)]
+    borders, n_means = [0, *result.changes.tolist(), len(result.series)], _means_listed(result)
     pvalues = ["", *map(messages.p_number, result.pvalues.tolist())]
     places = ["", *(_place(result, first, last) for first, last in result.intervals.tolist())]
     kinds = ["", *(kind.text or kind.what for kind in result.kinds)] if result.kinds else [""] * len(pvalues)
@@ -199,10 +204,15 @@ def _regimes(result: Any) -> list[dict[str, Any]]:
             "state": messages.state_name(state),
             "colour": state % STATE_COLOURS,
             "samples": borders[k + 1] - borders[k],
-            "levels": [f"{level:.4g}" for level in _means(result.series[borders[k] : borders[k + 1], :_LEVELS])],
+            "levels": [f"{level:.4g}" for level in _means(result.series[borders[k] : borders[k + 1], :n_means])],
         }
         for k, (place, p, what, state) in enumerate(zip(places, pvalues, kinds, result.states.tolist(), strict=True))
     ]
+
+
+def _means_listed(result: Any) -> int:
+    """How many columns have their means in the table: kinds name the levels that changed, and need the room."""
+    return 0 if result.kinds and result.series.shape[1] > 1 else _LEVELS
 
 
 def _means(rows: FloatArray) -> list[float]:
