@@ -27,6 +27,7 @@ NAMES = (
     "peers",
     "balance",
     "changes",
+    "states",
     "monitor",
     "delays",
     "compare",

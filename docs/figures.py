@@ -206,7 +206,7 @@ def draw_activities():
         text: handle for ax in (above, below) for handle, text in zip(*ax.get_legend_handles_labels(), strict=True)
     }
     place = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
-    above.legend(lines.values(), lines.keys(), **place, ncols=3, fontsize="small", frameon=False)
+    above.legend(lines.values(), lines.keys(), **place, ncols=4, fontsize="small", frameon=False)
     below.set_xlabel("time in seconds")
     save(above.figure, "activities.png")
 

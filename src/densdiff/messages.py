@@ -136,6 +136,12 @@ def class_name(label: Any) -> str:
     return f"class {label}" if isinstance(label, int | float) else quote_name(str(label))
 
 
+def state_name(state: int) -> str:
+    """The letter of a state counted from 0; after Z come AA, AB, .."""
+    more, last = divmod(state, 26)
+    return (state_name(more - 1) if more else "") + chr(ord("A") + last)
+
+
 def short_names(names: tuple[str, str], most: int) -> tuple[str, str]:
     """What two tables are called where there is little room: cut in the middle, as files often begin and end alike."""
     first, second = (

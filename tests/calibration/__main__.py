@@ -19,6 +19,8 @@ NAMES = (
     "balance",
     "mixture",
     "changes",
+    "places",
+    "states",
     "monitor",
     "compare",
     "nights",

@@ -312,7 +312,7 @@ def test_a_terminal_gets_tables_and_no_escape_of_the_data(put):
 
 def test_terminal_views_of_changes_and_balance(put):
     text = on_terminal("changes", put("S.csv", series()), "--time", "t", "--seed", 3)
-    assert re.search(r"\b100 +50.0 +0.0", text)
+    assert re.search(r"\b100 +50.0 +100 to 100 +0.0", text)
     assert "seed 3" in text
     *_, train, new = labelled(put)
     text = on_terminal("balance", train, new, "--label", "y", "--seed", 5)

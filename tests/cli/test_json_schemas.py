@@ -20,6 +20,7 @@ from densdiff.distance.total_variation import TotalVariationResult
 from densdiff.estimators.results import DistanceResult
 from densdiff.results import Receipt
 from densdiff.series.detect import ChangesResult
+from densdiff.series.kinds import ChangeKind
 from densdiff.testing.two_sample import TwoSampleResult
 from tests.command_line import run, shifted
 
@@ -193,6 +194,7 @@ def properties(schema, part):
         (TotalVariationResult, "compare", "total_variation"),
         (DistanceResult, "compare", "distance"),
         (TwoSampleResult, "compare", "test"),
+        (ChangeKind, "changes", "kind"),
         (ChangesResult, "changes", None),
         (ClassBalanceResult, "balance", None),
         *((Receipt, command, "receipt") for command in ("compare", "groups", "track", "changes", "balance")),

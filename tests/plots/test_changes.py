@@ -1,5 +1,6 @@
 """The picture of changes shows series, score, threshold and changes, for any series and clock."""
 
+import dataclasses
 import datetime
 import itertools
 import sys
@@ -19,6 +20,7 @@ import densdiff as dd
 from densdiff.errors import InputError
 from densdiff.plots import plot_changes
 from densdiff.plots.canvas import MORE_X
+from densdiff.series.kinds import ChangeKind
 
 MOMENT = datetime.datetime(2024, 1, 1)
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -67,7 +69,7 @@ def test_one_column_is_drawn_above_its_score():
     assert any(np.allclose(line.get_ydata(), found.threshold) for line in below.lines)
     assert above.get_ylabel() == "speed"
     assert below.get_xlabel() == "sample"
-    assert above.get_title("left") == "1 change"
+    assert above.get_title("left").startswith("1 change")
     assert "threshold" in drawn(above)
 
 
@@ -158,7 +160,11 @@ def test_no_legend_hides_the_series_or_its_score(length):
     axes = plot_changes(result(stepped(length, d=3)))
     axes[0].figure.draw_without_rendering()
     legend = axes[0].get_legend().get_window_extent()
-    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == ["threshold", "change"]
+    assert [text.get_text() for text in axes[0].get_legend().get_texts()] == [
+        "threshold",
+        "95 % interval",
+        "change",
+    ]
     assert axes[1].get_legend() is None
     assert not any(legend.overlaps(ax.patch.get_window_extent().shrunk(0.99, 0.99)) for ax in axes)
 
@@ -331,3 +337,33 @@ def test_pyplot_is_left_alone():
     after = sys.modules.get("matplotlib.pyplot")
     assert after is before
     assert (after.get_fignums() if after else []) == numbers
+
+
+def spans(ax, alpha):
+    """Left and right ends of the shaded stretches of one strength."""
+    patches = [patch for patch in ax.patches if patch.get_alpha() == alpha]
+    return [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in patches]
+
+
+def test_places_are_shaded_in_both_panels_and_states_banded_below_the_series():
+    rows = np.random.default_rng(0).normal(size=900)
+    rows[300:600] += 1.2
+    found = result(rows)
+    above, below = plot_changes(found)
+    assert found.states.tolist() == [0, 1, 0]
+    expected = [tuple(places) for places in found.intervals.tolist()]
+    assert spans(above, 0.2) == spans(below, 0.2) == expected
+    assert spans(above, 0.6) == list(itertools.pairwise([0, *found.changes.tolist(), 899]))
+    bands = [patch for patch in above.patches if patch.get_alpha() == 0.6]
+    assert bands[0].get_facecolor() == bands[2].get_facecolor() != bands[1].get_facecolor()
+    assert [text.get_text() for text in above.texts] == ["A", "B", "A"]
+    low, high = above.get_ylim()
+    assert (rows.min() - low) / (high - low) > 0.055  # the band hides no sample
+
+
+def test_kinds_of_a_few_changes_stand_in_the_title():
+    found = result(stepped(), n_changes=1)
+    kind = ChangeKind("rhythm", 0.01, {"rhythm": 0.01}, 24.0, 12.0, "rhythm from period 24 to 12")
+    assert plot_changes(dataclasses.replace(found, kinds=(kind,)))[0].get_title("left") == "1 change: rhythm"
+    many = result(stepped(), n_changes=5)
+    assert plot_changes(dataclasses.replace(many, kinds=(kind,) * 5))[0].get_title("left") == "5 changes"

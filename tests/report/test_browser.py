@@ -60,12 +60,13 @@ def pages(tmp_path_factory):
         table["levels"] = np.array([HOSTILE, OVERRIDE, "温度"], dtype=object)[random.integers(0, 2 + bool(shift), 80)]
         tables.append(table)
     series = np.column_stack([random.normal(size=200), random.normal(np.repeat([0.0, 3.0], 100))])
+    clock = np.datetime64("2024-03-01T00:00:00.000000") + 37 * np.arange(200).astype("m8[m]")
     rows, labels = random.normal([[0.0], [2.0]] * 40), [HOSTILE, OVERRIDE] * 40
     found = dd.compare(*tables, n_permutations=99, random_state=0)
     assert found.pairs
     return {
         "comparison": found.to_html(folder / "comparison.html"),
-        "changes": dd.detect_changes(series, random_state=0).to_html(folder / "changes.html"),
+        "changes": dd.detect_changes(series, time=clock, random_state=0).to_html(folder / "changes.html"),
         "balance": dd.ClassBalance(random_state=0).fit(rows, labels).estimate(rows).to_html(folder / "balance.html"),
         "paper": reproduce(folder / "paper", "5", processes=1),
     }

@@ -109,14 +109,20 @@ def batches(result: Any) -> None:
 
 
 def changes(result: Any) -> None:
-    """Where a series changes."""
+    """Where a series changes, and which segments are alike."""
     n_changes = len(result.changes)
     out = _print_answer(f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {result.n_x} samples")
     rows = [
-        [str(at), "" if result.times is None else messages.shown(result.times[at]), f"{p:.3g}"]
-        for at, p in zip(result.changes, result.pvalues, strict=True)
+        [str(at), "" if result.times is None else messages.shown(result.times[at]), f"{first} to {last}", f"{p:.3g}"]
+        for at, (first, last), p in zip(result.changes, result.intervals, result.pvalues, strict=True)
     ]
-    _table(out, "Changes, first sample of each new regime", ["index", "time", "p"], rows)
+    titles = ["index", "time", f"{100 * result.level:g} % interval", "p"]
+    if result.kinds:
+        titles.append("what changed")
+        rows = [[*row, kind.text or kind.what] for row, kind in zip(rows, result.kinds, strict=True)]
+    _table(out, "Changes, first sample of each new regime", titles, rows)
+    if n_changes > 1:
+        out.print(Text(result.states_text))
     _print_notes(out, result, f"window {result.window} samples, lag {result.lag}")
 
 

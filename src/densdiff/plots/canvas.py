@@ -42,7 +42,7 @@ def legend_above(ax: Axes, source: Axes) -> None:
     handles, words = source.get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1.0, 1.0), "borderaxespad": 0.1}
     if handles:
-        ax.legend(handles, words, **place, ncols=2, fontsize="small", frameon=False)
+        ax.legend(handles, words, **place, ncols=3, fontsize="small", frameon=False)
 
 
 def plain_label(name: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.errors import InputError
+from densdiff.messages import state_name
 from densdiff.plots.canvas import MORE_X, MORE_Y, FloatArray, legend_above, new_figure, plain_label
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ MOST_COLUMNS = 6
 MOST_POINTS = 4000  # a longer series is drawn as the range of each run of samples
 FEW_POINTS = 60  # each of so few samples gets a dot
 LONGEST_NAME = 24
+FEW_KINDS = 4  # changes whose kinds fit into the title
+# Okabe and Ito's colours, blue and orange first; then they begin again, and letters tell
+STATES = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+_BAND = 0.055  # of the height: the band of states
+_LETTER = 0.02  # of the width: a segment with its letter
 _UNITS = {"d": 86400.0, "h": 3600.0, "min": 60.0, "s": 1.0, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}
 _EXACT = 2**53  # float64, in which all is drawn, holds every integer up to here
 _SHORTEST_DATES = 1e-3  # seconds that an axis of dates can resolve, with some to spare
@@ -45,6 +51,18 @@ class ScoredSeries(Protocol):
     def changes(self) -> npt.NDArray[np.intp]: ...
 
     @property
+    def intervals(self) -> npt.NDArray[np.intp]: ...
+
+    @property
+    def level(self) -> float: ...
+
+    @property
+    def states(self) -> npt.NDArray[np.intp]: ...
+
+    @property
+    def kinds(self) -> tuple[Any, ...]: ...
+
+    @property
     def scores(self) -> FloatArray: ...
 
     @property
@@ -61,7 +79,7 @@ class _Clock(NamedTuple):
 
 
 def plot_changes(result: ScoredSeries, *, axes: Any = None) -> npt.NDArray[Any]:
-    """Draw the series with its changes, and below it the score with the threshold.
+    """Draw the series with its changes, a band of its states, and below it the score with the threshold.
 
     Parameters
     ----------
@@ -92,9 +110,7 @@ def plot_changes(result: ScoredSeries, *, axes: Any = None) -> npt.NDArray[Any]:
     _line(below, at, result.scores, color="black")
     if np.isfinite(result.threshold):
         below.axhline(result.threshold, color=MORE_Y, lw=1.2, ls="--", label="threshold")
-    for i, change in enumerate(result.changes):
-        for ax in (above, below):
-            ax.axvline(at[change], color=MORE_X, lw=1.4, alpha=0.85, label="change" if i == 0 else None)
+    _mark_changes(above, below, at, result)
     scored = bool(np.isfinite(result.scores).any())
     below.set_ylabel("score" if np.isfinite(result.threshold) or not scored else "score,\nno threshold")
     below.set_ylim(bottom=0)
@@ -102,10 +118,39 @@ def plot_changes(result: ScoredSeries, *, axes: Any = None) -> npt.NDArray[Any]:
         below.set_yticks([])
         below.text(0.5, 0.5, "no score", transform=below.transAxes, ha="center", va="center", color="dimgrey")
     below.set_xlabel(clock.label)
-    count = len(result.changes)
-    above.set_title("no change found" if not count else f"{count} change{'s' * (count > 1)}", loc="left", size="medium")
+    above.set_title(_title(result), loc="left", size="medium")
     legend_above(above, below)
     return np.array([above, below])
+
+
+def _title(result: ScoredSeries) -> str:
+    """How many changes there are, and of which kind if they are few."""
+    count = len(result.changes)
+    if not count:
+        return "no change found"
+    kinds = f": {', '.join(kind.what for kind in result.kinds)}" if len(result.kinds) <= FEW_KINDS else ""
+    return f"{count} change{'s' * (count > 1)}{kinds if result.kinds else ''}"
+
+
+def _mark_changes(above: Axes, below: Axes, at: FloatArray, result: ScoredSeries) -> None:
+    """Each change, where it may be, and a band of the states at the foot of the series."""
+    percent = f"{100 * result.level:g} %"
+    for i, (change, places) in enumerate(zip(result.changes, at[result.intervals], strict=True)):
+        for ax in (above, below):
+            ax.axvspan(*places, color=MORE_X, alpha=0.2, lw=0, label=f"{percent} interval" if i == 0 else None)
+            ax.axvline(at[change], color=MORE_X, lw=1.4, alpha=0.85, label="change" if i == 0 else None)
+    if not len(result.changes):
+        return
+    low, high = above.get_ylim()
+    above.set_ylim(low - 1.6 * _BAND * (high - low), high)
+    edges = [*at[[0, *result.changes]], at[-1]]
+    across = above.get_xaxis_transform()
+    for left, right, state in zip(edges[:-1], edges[1:], result.states, strict=True):
+        colour = STATES[state % len(STATES)]
+        above.axvspan(left, right, ymax=_BAND, facecolor=colour, alpha=0.6, edgecolor="white", lw=0.8)
+        if right - left >= _LETTER * (edges[-1] - edges[0]):
+            place: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": "x-small"}
+            above.text(left / 2 + right / 2, _BAND / 2, state_name(int(state)), transform=across, **place)
 
 
 def _draw_series(ax: Axes, at: FloatArray, result: ScoredSeries) -> None:

@@ -13,13 +13,24 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from densdiff import messages
-from densdiff.report import figures
+from densdiff.report.change_features import changed_features
 from densdiff.report.page import receipt, write_template
+from densdiff.report.series_figures import (
+    STATE_COLOURS,
+    TimeAxis,
+    feature_line,
+    score_line,
+    series_line,
+    state_ribbon,
+)
 from densdiff.report.svg import FloatArray, tick_labels, ticks
 
-_DRAWN = 6  # columns
+_DRAWN = 10  # columns
+_HEIGHTS = (140.0, 90.0, 56.0)  # of one column, of a few and of many
+_FEW = 4
 _LEVELS = 4  # columns whose means are listed
-_LISTED = 5  # changes in the answer
+_LISTED = 5  # changes in the answer, segments of a state
+_STATES = 14  # in the legend
 _LONGEST = 5000  # scores that the page keeps as numbers
 _TICKS, _DATED = 6, 4  # of numbers, and of dates, which are longer
 _UNITS = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
@@ -78,13 +89,17 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
     'report.html'
     """
     clock, total = _clock(result.times, len(result.series)), result.series.shape[1]
-    marks, names = clock.at[result.changes], result.names[:_DRAWN]
+    axis = TimeAxis(clock.at, clock.axis, clock.at[result.changes], clock.at[result.intervals])
+    height = _HEIGHTS[0 if total == 1 else 1 if total <= _FEW else 2]
+    shown = result.names[:_DRAWN]
+    bare = axis._replace(ticks=([], [])) if total > _FEW else axis  # of many columns the last has the numbers
     drawn = [
-        (
-            name,
-            figures.series_line(clock.at, result.series[:, j], name, marks, clock.axis, 140.0 if total == 1 else 90.0),
-        )
-        for j, name in enumerate(names)
+        (name, series_line(axis if j == len(shown) - 1 else bare, result.series[:, j], name, height))
+        for j, name in enumerate(shown)
+    ]
+    features = [
+        (name, feature_line(axis, clock.at[middles], values, name))
+        for name, middles, values in changed_features(result)
     ]
     data = result.to_dict()
     notes = list(result.warnings)
@@ -98,21 +113,53 @@ def write_changes(path: str | PathLike[str], result: Any, title: str | None = No
         title=title or "Changes in a series",
         answer=_answer(result),
         clock=clock.name,
+        level=f"{100 * result.level:g} %",
+        ribbon=state_ribbon(axis, clock.at[np.append(0, result.changes)], result.states),
+        states=_states(result),
         drawn=drawn,
         more=total - len(drawn),
-        score=figures.score_line(clock.at, result.scores, result.threshold, marks, clock.axis),
+        features=features,
+        score=score_line(axis, result.scores, result.threshold),
         threshold=bool(np.isfinite(result.threshold)),
-        names=result.names[:_LEVELS],
+        names=result.names[: _means_listed(result)],
         regimes=_regimes(result),
-        facts=[
-            ("samples", f"{result.n_x}, {total} column{'s' * (total > 1)}"),
-            ("window", f"{result.window} samples, lag {result.lag}"),
-            ("level", f"alpha {result.alpha:g}: probability of reporting a change if there is none"),
-            ("null", f"no change, correlation of neighbouring samples at most {result.dependence:.3g}"),
-            *receipt(result),
-        ],
+        kinds=bool(result.kinds),
+        facts=_facts(result, total),
         notes=notes,
     )
+
+
+def _facts(result: Any, total: int) -> list[tuple[str, str]]:
+    """How the changes were looked for."""
+    period = [] if result.period is None else [("period", f"{result.period:.4g} samples")]
+    return [
+        ("samples", f"{result.n_x}, {total} column{'s' * (total > 1)}"),
+        ("window", f"{result.window} samples, lag {result.lag}"),
+        *period,
+        ("level", f"alpha {result.alpha:g}: probability of reporting a change if there is none"),
+        ("null", f"no change, correlation of neighbouring samples at most {result.dependence:.3g}"),
+        *receipt(result),
+    ]
+
+
+def _states(result: Any) -> list[dict[str, Any]]:
+    """Each state with its colour, its letter and its segments counted from 1; none if there is one segment only."""
+    if not len(result.changes):
+        return []
+    members = [np.flatnonzero(result.states == state) + 1 for state in range(int(result.states.max()) + 1)]
+    return [
+        {
+            "colour": state % STATE_COLOURS,
+            "name": messages.state_name(state),
+            "segments": f"segment{'s' * (len(segments) > 1)} {_numbered(segments.tolist())}",
+        }
+        for state, segments in enumerate(members[:_STATES])
+    ]
+
+
+def _numbered(segments: list[int]) -> str:
+    more = f" and {len(segments) - _LISTED} more" if len(segments) > _LISTED else ""
+    return ", ".join(map(str, segments[:_LISTED])) + more
 
 
 def _answer(result: Any) -> str:
@@ -121,26 +168,51 @@ def _answer(result: Any) -> str:
         return f"No change found in {result.n_x} samples."
     texts = [f"{_when(result, change)} ({messages.p_text(p)})" for change, p in changes[:_LISTED]]
     more = f" and {len(changes) - _LISTED} more" if len(changes) > _LISTED else ""
-    return f"{len(changes)} change{'s' * (len(changes) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
+    answer = f"{len(changes)} change{'s' * (len(changes) > 1)} in {result.n_x} samples: at {', '.join(texts)}{more}."
+    return f"{answer} {result.states_text}." if len(changes) > 1 else answer
 
 
 def _when(result: Any, change: int) -> str:
-    return f"sample {change}" if result.times is None else messages.shown(result.times[change])
+    return f"sample {change}" if result.times is None else _time(result.times[change])
+
+
+def _time(time: Any) -> str:
+    """A time as text; microseconds that are none are left out."""
+    return messages.shown(time).removesuffix(".000000")
+
+
+def _place(result: Any, first: int, last: int) -> str:
+    """The interval of a place, in samples or on the clock."""
+    if result.times is None:
+        return f"{first} to {last}"
+    return f"{_time(result.times[first])} to {_time(result.times[last])}"
 
 
 def _regimes(result: Any) -> list[dict[str, Any]]:
     """The stretches between changes: where each begins, how long it is, and the level of the first columns."""
-    borders = [0, *result.changes.tolist(), len(result.series)]
+    borders, n_means = [0, *result.changes.tolist(), len(result.series)], _means_listed(result)
     pvalues = ["", *map(messages.p_number, result.pvalues.tolist())]
+    places = ["", *(_place(result, first, last) for first, last in result.intervals.tolist())]
+    kinds = ["", *(kind.text or kind.what for kind in result.kinds)] if result.kinds else [""] * len(pvalues)
     return [
         {
-            "when": _when(result, start),
+            "number": k + 1,
+            "when": _when(result, borders[k]),
+            "place": place,
             "pvalue": p,
-            "samples": stop - start,
-            "levels": [f"{level:.4g}" for level in _means(result.series[start:stop, :_LEVELS])],
+            "what": what,
+            "state": messages.state_name(state),
+            "colour": state % STATE_COLOURS,
+            "samples": borders[k + 1] - borders[k],
+            "levels": [f"{level:.4g}" for level in _means(result.series[borders[k] : borders[k + 1], :n_means])],
         }
-        for start, stop, p in zip(borders[:-1], borders[1:], pvalues, strict=True)
+        for k, (place, p, what, state) in enumerate(zip(places, pvalues, kinds, result.states.tolist(), strict=True))
     ]
+
+
+def _means_listed(result: Any) -> int:
+    """How many columns have their means in the table: kinds name the levels that changed, and need the room."""
+    return 0 if result.kinds and result.series.shape[1] > 1 else _LEVELS
 
 
 def _means(rows: FloatArray) -> list[float]:

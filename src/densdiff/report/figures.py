@@ -1,4 +1,5 @@
-"""The pictures of a report, from attributes of results; those of single columns are in `column_figures`.
+"""The pictures of a report, from attributes of results; those of single columns are in `column_figures`, of series in
+`series_figures`.
 
 Elements, axes and paths are made in `svg`; which pictures a page shows is decided by the page.
 """
@@ -8,13 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from densdiff import messages
 from densdiff.messages import percent
 from densdiff.report.svg import (
     HALF,
-    WIDE,
     FloatArray,
     Panel,
     Svg,
@@ -36,7 +35,6 @@ EFFECTS = tuple(zip((0.0, *(end for end, _ in ENDS)), (*(word for _, word in END
 _SHADES = 6  # of a map, for each sign
 _NAME = 15  # narrow characters of a level beside its bars
 _ARROW = 20.0  # beyond a dot
-_THINNED = 600  # runs of a long series, drawn as their ranges
 
 
 def _root(value: float) -> float:
@@ -201,51 +199,3 @@ def mixture(labels: list[str], drawn: Mixture) -> Svg:
     elements += [panel.line(drawn.points, drawn.new, "line thick"), *names, x_axis(panel)]
     title = f"Mixture of the classes and density of the new rows, {messages.quote_name(drawn.column)}"
     return picture(title, HALF, 190.0, *elements)
-
-
-def series_line(
-    at: FloatArray, values: FloatArray, name: str, marks: FloatArray, axis: tuple[list[float], list[str]], height: float
-) -> Svg:
-    """One column of a series with the places of its changes."""
-    low, high = float(values.min()), float(values.max())
-    pad = 0.06 * (high / 2 - low / 2) * 2 or 0.5 * abs(high) or 0.5
-    panel = Panel(_span(at), (low - pad, high + pad), 70.0, 8.0, WIDE - 14.0, 8.0 + height)
-    elements = [
-        y_axis(panel),
-        *_thinned_line(panel, at, values),
-        *(panel.upright(mark, "change") for mark in marks.tolist()),
-    ]
-    return picture(
-        f"{messages.quote_name(name)} over time", WIDE, height + 38.0, *elements, panel.below(*axis), kind="wide"
-    )
-
-
-def score_line(
-    at: FloatArray, scores: FloatArray, threshold: float, marks: FloatArray, axis: tuple[list[float], list[str]]
-) -> Svg:
-    """The score of a series with the threshold that it must exceed."""
-    tops = [
-        float(np.nanmax(scores)) if np.isfinite(scores).any() else 0.0,
-        threshold if np.isfinite(threshold) else 0.0,
-    ]
-    panel = Panel(_span(at), (0.0, 1.08 * max(tops) or 1.0), 70.0, 8.0, WIDE - 14.0, 130.0)
-    elements = [y_axis(panel), *_thinned_line(panel, at, scores)]
-    if np.isfinite(threshold):
-        elements.append(panel.level(threshold, "threshold"))
-    elements += [panel.upright(mark, "change") for mark in marks.tolist()]
-    return picture("Score over time, and its threshold", WIDE, 160.0, *elements, panel.below(*axis), kind="wide")
-
-
-def _span(at: FloatArray) -> tuple[float, float]:
-    low, high = float(at[0]), float(at[-1])
-    return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _thinned_line(panel: Panel, at: FloatArray, values: FloatArray) -> list[Svg]:
-    """A line, or for many samples the range of each run of them."""
-    if len(values) <= 2 * _THINNED:
-        return [panel.line(at, values, "line")]
-    starts = np.arange(0, len(values), -(-len(values) // _THINNED))
-    low, high = np.fmin.reduceat(values, starts), np.fmax.reduceat(values, starts)
-    known: npt.NDArray[np.bool_] = np.isfinite(low)
-    return [panel.area(at[starts][known], low[known], high[known], "range")]

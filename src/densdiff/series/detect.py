@@ -3,7 +3,7 @@
 The contrasts and their null live in `scan`, scores of models fitted at every position in `windows`.
 """
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from math import sqrt
 from os import PathLike
 from pathlib import Path
@@ -28,8 +28,11 @@ from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
 from densdiff.series.period import Period
+from densdiff.series.places import LEVEL, block_lengths, place_intervals
 from densdiff.series.pretenders import search_series, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
+from densdiff.series.season import remove_seasons
+from densdiff.series.states import MOST_SEGMENTS, describe_states, segment_states
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
 from densdiff.sources.source import Source
@@ -58,6 +61,12 @@ class ChangesResult(Receipt):
         Index of the first sample of each new regime, increasing; empty if nothing changed.
     pvalues : array of shape (number of changes,)
         Probability of a contrast as large anywhere in a series of this dependence without change.
+    intervals : array of int of shape (number of changes, 2)
+        First and last sample at which each new regime may begin, both included.
+    level : float
+        Of the intervals.
+    states : array of int of shape (number of changes + 1,)
+        A label for each segment between changes, 0, 1, .. in order of first appearance; segments alike share one.
     scores : array of shape (T,)
         The largest contrast over all scales at each sample; nan where less than half a window is on one side.
     threshold : float
@@ -86,6 +95,8 @@ class ChangesResult(Receipt):
 
     changes: IntArray
     pvalues: npt.NDArray[np.float64]
+    intervals: IntArray
+    states: IntArray
     scores: npt.NDArray[np.float64]
     threshold: float
     window: int
@@ -97,14 +108,21 @@ class ChangesResult(Receipt):
     times: npt.NDArray[Any] | None
     period: float | None = None
     kinds: tuple[ChangeKind, ...] = ()
+    level: float = LEVEL
 
     def _contents(self) -> dict[str, Any]:
         """All but the series itself, times of the changes alone, and None for what is nan or infinite."""
         contents = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "series"}
+        contents["kinds"] = [asdict(kind) for kind in self.kinds]
         contents["threshold"] = self.threshold if np.isfinite(self.threshold) else None
         contents["scores"] = [None if np.isnan(score) else float(score) for score in self.scores]
         contents["times"] = None if self.times is None else [str(self.times[change]) for change in self.changes]
         return contents
+
+    @property
+    def states_text(self) -> str:
+        """How many states there are and which segments, counted from 1, are alike: a sentence."""
+        return describe_states(self.states)
 
     def plot(self) -> npt.NDArray[Any]:
         """`plots.plot_changes` of this result."""
@@ -124,9 +142,14 @@ class ChangesResult(Receipt):
     def __str__(self) -> str:
         n_changes = len(self.changes)
         lines = [f"{n_changes or 'No'} change{'s' * (n_changes != 1)} in {self.n_x} samples"]
-        for change, p in zip(self.changes, self.pvalues, strict=True):
+        kinds = [f"  {messages.one_line(kind.text or kind.what)}" for kind in self.kinds] or [""] * n_changes
+        for change, (first, last), p, kind in zip(self.changes, self.intervals, self.pvalues, kinds, strict=True):
             at = "" if self.times is None else f"  ({messages.shown(self.times[change])})"
-            lines.append(f"  at {change}{at}  p {p:.3g}")
+            lines.append(f"  at {change}{at}  between {first} and {last}  p {p:.3g}{kind}")
+        if n_changes > 1:
+            lines.append(f"  {self.states_text}")
+        if self.period is not None:
+            lines.append(f"  period      {self.period:.4g} samples")
         scales = "" if np.isnan(self.threshold) else ", doubled up to half the series"
         lines.append(f"  window      {self.window} samples{scales}; lag {self.lag}")
         lines.append(f"  null        no change, correlation of neighbouring samples at most {self.dependence:.3g}")
@@ -258,6 +281,7 @@ def _detect(source: Source, settings: _Settings) -> ChangesResult:
 def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overlap: int) -> ChangesResult:
     """One result of overlapping stretches, each responsible up to the middle of the overlap."""
     notes: list[str] = []
+    kinds: list[ChangeKind] = []
     count, pieces = len(results), []
     for k, (start, result) in enumerate(results):
         low = overlap // 2 if k else 0
@@ -265,18 +289,32 @@ def _join_results(results: list[tuple[int, ChangesResult]], alpha: float, overla
         is_own = (result.changes >= low) & (result.changes < high)
         clock = None if result.times is None else result.times[low:high]
         own_changes = result.changes[is_own] + start, np.minimum(1.0, count * result.pvalues[is_own])
-        pieces.append((*own_changes, result.scores[low:high], result.series[low:high].astype(np.float32), clock))
+        pieces.append(
+            (
+                *own_changes,
+                result.intervals[is_own] + start,
+                result.scores[low:high],
+                result.series[low:high].astype(np.float32),
+                clock,
+            )
+        )
+        kinds += [kind for kind, own in zip(result.kinds, is_own, strict=False) if own]
         notes += result.warnings
     notes.append(f"searched in {count} overlapping stretches, each at alpha / {count}; threshold is their highest")
-    changes, pvalues, scores, series, times = zip(*pieces, strict=True)
+    *found, scores, pieces_of_series, times = zip(*pieces, strict=True)
+    changes, pvalues, intervals = map(np.concatenate, found)
+    series = np.concatenate(pieces_of_series)
     return replace(
         results[0][1],
-        changes=np.concatenate(changes),
-        pvalues=np.concatenate(pvalues),
+        changes=changes,
+        pvalues=pvalues,
+        intervals=intervals,
+        kinds=tuple(kinds),
+        states=segment_states(series, changes, pvalues <= alpha),
         scores=np.concatenate(scores),
         threshold=max(result.threshold for _, result in results),
         alpha=alpha,
-        series=np.concatenate(series),
+        series=series,
         times=None if times[0] is None else np.concatenate(times),
         n_x=sum(map(len, scores)),
         warnings=tuple(dict.fromkeys(notes)),
@@ -390,11 +428,22 @@ class _Search:
         if self.n_changes is not None and len(changes) < self.n_changes:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
+        kinds = describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window)
+        resolution = block_lengths(kinds, len(changes))
+        intervals = place_intervals(self.data.rows, changes, resolution)
+        if period is not None and not resolution.all():  # a season hides changes, but those of the season itself
+            flat = place_intervals(remove_seasons(self.data.rows, plan.window).rows, changes)
+            intervals = np.where(resolution[:, None] > 0, intervals, flat)
+        states = segment_states(self.data.rows, changes, pvalues <= plan.alpha)
+        if len(states) > MOST_SEGMENTS:
+            self.notes.append(f"{len(states)} segments are too many to compare; each is a state of its own")
         name = next(kind.__name__ for kind in (KDEDifference, KLIEP, LSDD) if isinstance(self.model, kind))
         model = None if scan is None or self.by_windows else scan.features  # its sigma and lam are the score's
         return ChangesResult(
             changes=changes,
             pvalues=pvalues,
+            intervals=intervals,
+            states=states,
             scores=scores,
             threshold=threshold,
             window=plan.window,
@@ -405,7 +454,7 @@ class _Search:
             names=self.data.names,
             times=self.data.times,
             period=None if period is None else period.samples,
-            kinds=describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window),
+            kinds=kinds,
             sigma=None if model is None else model.sigma,
             lam=None if model is None else model.lam,
             solver={"KDEDifference": "kde", "KLIEP": "kliep"}.get(name, "centers"),
