@@ -44,8 +44,8 @@ class Cell:
         """The promise in INTRO, as a multiple of alpha; inf where there is none."""
         if self.process:
             return np.inf if self.length < LEAST.get(self.process, 0) else 2.0
-        if self.period and self.length < 4 * self.period:
-            return np.inf  # a season that is seen less than four times
+        if self.length < 8 * self.period:
+            return np.inf  # a season that is seen less than eight times
         if self.phi <= 0.3 and not self.period:
             return 1.0
         kept = 1.0 - self.phi
@@ -186,7 +186,7 @@ Share of series without change in which `detect_changes` reports anything, at al
 variance; t3 has shocks of three degrees of freedom; a sine has unit variance itself; a trend climbs evenly from end to
 end. Promised: at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
 where T (1 - phi) >= 100 and window (1 - phi) >= 5, and for counts, pulses and cycles; nothing for shorter series, for
-seasons seen less than four times (a week in 200 hours), for GARCH below 5000 samples and for long memory, which
+seasons seen less than eight times (a week in 200 hours), for GARCH below 5000 samples and for long memory, which
 get a note; their figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
 above alpha + 3 standard errors where that is promised, is marked with !. Beside it the share of series in which a
 shift of so many deviations at the middle is found at 5 % within a window of its place. "Permuted" is the wrong way,
