@@ -1,4 +1,4 @@
-"""Levels and rhythm searched together: two scans of one series, each at half of alpha, and one list of changes.
+"""Levels and rhythm searched together: two scans of one series that share alpha, and one list of changes.
 
 The scans live in `scan` and `rhythm`; what may pass for a change is handled in `pretenders`.
 """
@@ -15,12 +15,13 @@ from densdiff.series.period import Period
 from densdiff.series.rhythm import RhythmScan
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 
+_RHYTHM, _NO_RHYTHM = 0.5, 0.2  # of alpha goes to the scan of rhythm, where a period is clear and where none is
 _APART = 2.0  # periods between a change of one scan and one of the other, or they are the same
 
 
 @dataclass(frozen=True)
 class Search:
-    """Both scans of a series; ``share`` of alpha goes to each."""
+    """Both scans of a series; ``share`` of alpha goes to that of rhythm, the rest to that of levels."""
 
     level: SeriesScan
     rhythm: RhythmScan | None
@@ -31,14 +32,15 @@ class Search:
     @classmethod
     def of(cls, rows: FloatArray, flat: FloatArray, plan: Plan, model: LSDD, period: Period | None) -> "Search":
         """Both scans of rows (T, d); ``flat`` are the rows without seasons, in which levels are compared."""
-        level = SeriesScan.of(flat, replace(plan, alpha=plan.alpha / 2), model, False)
+        share = _NO_RHYTHM if period is None else _RHYTHM
+        level = SeriesScan.of(flat, replace(plan, alpha=plan.alpha * (1.0 - share)), model, False)
         lines, least = beyond_lines(flat, level, model)
         if len(lines):
             rows = rows.copy()
             rows[:, lines] -= contrasts.fitted_lines(rows[:, lines])
         samples = None if period is None else period.samples
         rhythm = RhythmScan.of(rows, samples, plan.window, level.plan.n_simulated, plan.seed)
-        return cls(level, rhythm, lines, least, 1.0 if rhythm is None else 0.5)
+        return cls(level, rhythm, lines, least, 0.0 if rhythm is None else share)
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Changes and their p-values, of both scans together: those up to alpha, or ``n_changes`` of them.
@@ -46,20 +48,20 @@ class Search:
         The scan whose largest contrast is further above its threshold goes first; the other one adds what is not
         near any of its changes.
         """
-        own = alpha * self.share
         level = self._segment_level(n_changes)
         if self.rhythm is None:
             found = [level]
         else:
-            rhythm = self.rhythm.segment(own, n_changes)
-            is_rhythm_first = self._rhythm_is_clearer(own)
+            places, pvalues = self.rhythm.segment(alpha * self.share, n_changes)
+            is_rhythm_first = self._rhythm_is_clearer(alpha)
             if is_rhythm_first:
-                rhythm = _nearest(rhythm[0], level[0][level[1] <= own], self.level.plan.window), rhythm[1]
+                places = _nearest(places, level[0][level[1] <= alpha], self.level.plan.window)
+            rhythm = places, np.minimum(1.0, pvalues / self.share)
             found = [rhythm, level] if is_rhythm_first else [level, rhythm]
         if n_changes is not None and len(found[0][0]) < n_changes <= len(found[-1][0]):
             found.reverse()  # the first one has no room for so many
         if n_changes is None:
-            found = [(changes[pvalues <= own], pvalues[pvalues <= own]) for changes, pvalues in found]
+            found = [(changes[pvalues <= alpha], pvalues[pvalues <= alpha]) for changes, pvalues in found]
         changes, pvalues = found[0]
         for more, p in found[1:]:
             new = np.flatnonzero((np.abs(more[:, None] - changes) > self._reach()).all(axis=1))
@@ -67,16 +69,17 @@ class Search:
                 new = new[: n_changes - len(changes)]
             changes, pvalues = np.append(changes, more[new]), np.append(pvalues, p[new])
         order = np.argsort(changes, kind="stable")
-        return changes[order], np.minimum(1.0, pvalues[order] / self.share)
+        return changes[order], pvalues[order]
 
     def level_changes(self, alpha: float) -> IntArray:
         """The changes that the scan of levels finds by itself."""
         changes, pvalues = self._segment_level(None)
-        return changes[pvalues <= alpha * self.share]
+        return changes[pvalues <= alpha]
 
     def _segment_level(self, n_changes: int | None) -> tuple[IntArray, FloatArray]:
+        """Changes of level, and p-values for the share of alpha that they have."""
         changes, pvalues = self.level.segment(n_changes)
-        return changes, np.maximum(pvalues, self.least)
+        return changes, np.minimum(1.0, np.maximum(pvalues, self.least) / (1.0 - self.share))
 
     def contrasts_at_samples(self, alpha: float) -> FloatArray:
         """The larger of both contrasts at every sample, that of rhythm in units in which both have one threshold."""
@@ -91,15 +94,16 @@ class Search:
 
     def threshold(self, alpha: float) -> float:
         """What the contrast at a sample must exceed."""
-        return float(np.quantile(self.level.maxima, 1.0 - alpha * self.share, method="higher"))
+        return float(np.quantile(self.level.maxima, 1.0 - alpha * (1.0 - self.share), method="higher"))
 
-    def _rhythm_is_clearer(self, own: float) -> bool:
+    def _rhythm_is_clearer(self, alpha: float) -> bool:
         assert self.rhythm is not None
         largest = [float(self.level.contrasts().max()), self.rhythm.largest()]
-        pvalues = [max(self.level.pvalue(largest[0]), self.least), self.rhythm.pvalue(largest[1])]
+        own = max(self.level.pvalue(largest[0]), self.least) / (1.0 - self.share)
+        pvalues = [own, self.rhythm.pvalue(largest[1]) / self.share]
         if pvalues[0] != pvalues[1]:
             return pvalues[1] < pvalues[0]
-        return largest[1] * self.level.threshold > largest[0] * self.rhythm.threshold(own)
+        return largest[1] * self.level.threshold > largest[0] * self.rhythm.threshold(alpha * self.share)
 
     def _reach(self) -> float:
         """Samples within which two changes are one."""
