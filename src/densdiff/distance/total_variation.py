@@ -315,7 +315,8 @@ def _folds(
         return folds, None
     copies = len(points) - len(first) - int(np.sum((np.bincount(inverse) - 1)[is_atom]))
     if copies > 0:
-        messages.warn(f"{copies} rows are equal to others; equal rows are judged together", notes)
+        equal = "1 row is equal to another" if copies == 1 else f"{copies} rows are equal to others"
+        messages.warn(f"{equal}; equal rows are judged together", notes)
     return together, inverse if is_regular or points.shape[1] > 1 else None
 
 
