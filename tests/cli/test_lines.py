@@ -98,7 +98,7 @@ def test_lines_that_were_read_before_a_signal_are_given_and_no_others_read(pipe)
         source = LineInput(stream, signals)
         os.write(writing, b"1\n2\n3\n")
         assert source.next_line() == b"1\n"
-        signal.raise_signal(signal.SIGHUP)
+        signal.raise_signal(signal.SIGTERM)
         os.write(writing, b"4\n")
         assert all_lines(source) == [b"2\n", b"3\n"]
         assert os.read(stream.fileno(), 100) == b"4\n"
