@@ -101,4 +101,4 @@ def _with_variations(
 def _rank(column: ColumnDifference, is_constant: bool) -> tuple[bool, bool, float, float, float]:
     """What columns are sorted by: those that differ first, by their total variation as far as it can be told."""
     lower, value = column.total_variation_interval[0], column.total_variation
-    return not column.differs, is_constant, -min(lower, column.moved), -min(value, column.moved), column.pvalue
+    return not column.differs, is_constant, -min(value, column.moved), -lower, column.pvalue
