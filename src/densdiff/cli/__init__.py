@@ -139,8 +139,6 @@ def compare(
     """
     from functools import partial
 
-    from densdiff import compare as compare_tables
-    from densdiff import compare_by
     from densdiff.cli.outputs import Outputs
 
     refuse_twice(a, b)
@@ -148,12 +146,15 @@ def compare(
     outputs.refuse_unwritable(a, b)
     chosen, groups = parse_columns(columns, exclude, category, number), split_names(by or [])
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), groups)
-    compared = partial(compare_by, by=groups) if by is not None else compare_tables
     with cluster(scheduler):
         with show_progress("Reading ..."):
             tables = [
                 layout.read_compared(path) if scheduler is None else layout.read_on_cluster(path) for path in (a, b)
             ]
+        from densdiff import compare as compare_tables  # once there are tables: a wrong name is told at once
+        from densdiff import compare_by
+
+        compared = partial(compare_by, by=groups) if by is not None else compare_tables
         with name_inputs(A=a, B=b), show_progress("Comparing ..."):
             result = compared(
                 *tables,

@@ -62,9 +62,13 @@ class Layout:
 
     def read_compared(self, path: str) -> Any:
         """A table, a large one in blocks, or a profile, by the ending of its name."""
-        from densdiff.comparing.profile_file import is_profile_path, load_profile
+        from densdiff.io.options import is_profile_path
 
-        return load_profile(path) if is_profile_path(path) else self.read(path, in_blocks=True)
+        if not is_profile_path(path):
+            return self.read(path, in_blocks=True)
+        from densdiff.comparing.profile_file import load_profile
+
+        return load_profile(path)
 
     def drop(self, table: Any, path: str, *names: str | None) -> Any:
         """A table, a large one in blocks, that was read from a path, without those of its columns that have a name."""
@@ -254,8 +258,8 @@ def refuse_clock(table: Any, path: str) -> None:
 def refuse_other_ending(path: Path) -> None:
     """An error if the name of a profile would not be recognized later."""
     from densdiff import messages
-    from densdiff.comparing.profile_file import PROFILE_ENDING, is_profile_path
     from densdiff.errors import InputError
+    from densdiff.io.options import PROFILE_ENDING, is_profile_path
 
     if not is_profile_path(path):
         raise InputError(f"the name of a profile ends in {PROFILE_ENDING}; got {messages.shown(str(path))}")

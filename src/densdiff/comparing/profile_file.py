@@ -13,21 +13,15 @@ from densdiff.data import parameters
 from densdiff.data.match import SchemaChanges
 from densdiff.errors import InputError
 from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
-from densdiff.io.options import is_path
+from densdiff.io.options import is_profile_path
 from densdiff.results import VERSION
 from densdiff.testing.feature_sums import FeatureSums
 
-PROFILE_ENDING = ".profile"
 _KIND, _SCHEMA = "densdiff profile", 2
 _FAR = 1e308
 _MOST = {"f": _FAR, "i": 2.0**50}  # of a number; some thousand counts have a sum in 64 bits
 _NARROW = 1e-30  # a width whose frequencies single precision does not hold
 _MOST_COLUMNS = 100_000
-
-
-def is_profile_path(table: Any) -> bool:
-    """Whether this is a path, and by its ending that of a profile."""
-    return is_path(table) and str(table).lower().endswith(PROFILE_ENDING)
 
 
 def load_if_saved(table: Any) -> Any:

@@ -12,6 +12,8 @@ from densdiff.errors import InputError
 from densdiff.io.wording import repeated
 from densdiff.messages import argument, describe_value, listed, shown
 
+PROFILE_ENDING = ".profile"
+
 
 def is_path(value: Any) -> bool:
     """Whether a value names a file.
@@ -22,6 +24,11 @@ def is_path(value: Any) -> bool:
     (True, False)
     """
     return isinstance(value, (str, PathLike))
+
+
+def is_profile_path(value: Any) -> bool:
+    """Whether a value names a file, and by its ending that of a profile."""
+    return is_path(value) and str(value).lower().endswith(PROFILE_ENDING)
 
 
 @dataclass(frozen=True)
