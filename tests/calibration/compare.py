@@ -133,7 +133,7 @@ def _tested(model, *arguments, **options):
 def only_findings(distances=False):
     """`compare` without pictures and without the distance of all columns; those of single columns if asked for."""
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.multiple(question, LSDD=_Undistanced, pair_test=_tested))
+        stack.enter_context(mock.patch.multiple(question, DensityDifference=_Undistanced, pair_test=_tested))
         stack.enter_context(mock.patch.object(pair_questions, "map_of", _nothing))
         stack.enter_context(mock.patch.multiple(column_questions, number_picture=_nothing, shares=_nothing))
         if not distances:

@@ -159,7 +159,7 @@ def test_running_sums_start_with_nothing(seed, batch, n, p):
 @given(seeds, st.integers(6, 40), st.integers(1, 5))
 def test_residuals_are_taken_around_means_between_cuts(seed, n, window):
     u = noise(seed, 3, n, 2)
-    left, starts = scan._residuals(u, window)
+    left, starts = scan.residuals(u, window)
     for series, rest, marks in zip(u, left, starts, strict=True):
         score = scan.contrasts(scan.running_sums(series), [window], 0, n)[0]
         for t in range(n):
@@ -174,7 +174,7 @@ def test_residuals_are_taken_around_means_between_cuts(seed, n, window):
 def test_a_change_leaves_no_trace_in_the_residuals():
     u = noise(3, 1, 80, 1)
     u[:, 40:] += 1e6
-    left, starts = scan._residuals(u, 10)
+    left, starts = scan.residuals(u, 10)
     assert starts[0, 40]
     assert np.abs(left).max() < 10
 
@@ -182,7 +182,7 @@ def test_a_change_leaves_no_trace_in_the_residuals():
 @given(seeds)
 def test_dependence_counts_no_pair_across_a_cut(seed):
     u = noise(seed, 2, 30, 3)
-    left, starts = scan._residuals(u, 4)
+    left, starts = scan.residuals(u, 4)
     found = scan.estimate_dependence(u, 4)
     for b in range(2):
         pairs = sum(left[b, t] * left[b, t - 1] for t in range(1, 30) if not starts[b, t])
@@ -217,7 +217,7 @@ def test_slow_axes_are_orthogonal_and_ordered_by_the_noise_along_them():
     u = noise(0, 200, 5) @ noise(1, 5, 5)
     axes = scan.slow_axes(u, 8, 3)
     np.testing.assert_allclose(axes.T @ axes, np.eye(5), atol=1e-12)
-    sums = scan.running_sums(scan._residuals(u[None], 8)[0][0])
+    sums = scan.running_sums(scan.residuals(u[None], 8)[0][0])
     slow = (sums[3:] - sums[:-3]) @ axes
     gram = slow.T @ slow
     np.testing.assert_allclose(gram, np.diag(np.diag(gram)), atol=1e-9 * gram.max())

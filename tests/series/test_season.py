@@ -57,3 +57,10 @@ def test_steps_are_no_wave():
     found = find_slow_wave(wave, np.array([25, 50, 75]))
     assert found.cycles == pytest.approx(2.0, abs=0.13)
     assert found.columns.tolist() == [0]
+
+
+@pytest.mark.parametrize(("length", "period"), [(400, 20.0), (400, 7.0), (500, 33.3)])
+def test_a_rhythm_without_any_noise_does_not_change(length, period):
+    """What is left of it is rounding, and of blocks hardly more."""
+    wave = np.sin(2 * np.pi * np.arange(length) / period)
+    assert len(detect_changes(wave, random_state=0).changes) == 0

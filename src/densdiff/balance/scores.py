@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 
 from densdiff.balance.features import RowFeatures
 from densdiff.balance.labelled import IntArray, LabelledSample
@@ -34,6 +33,7 @@ class ScoreModel:
 
 def logistic_scores(labelled: LabelledSample, groups: IntArray) -> ScoreModel:
     """Scores by a regularized logistic regression, all classes counting the same."""
+    from sklearn.linear_model import LogisticRegression  # loads what answers of other kinds do not need
 
     def fit(train: LabelledSample) -> Scorer:
         weights = train.balanced * len(train.codes)

@@ -55,13 +55,13 @@ class BatchDifference:
     interval: tuple[float, float] | None = None
     distance: float | None = None
     distance_interval: tuple[float, float] | None = None
-    frozen_variation: float | None = None
-    frozen_interval: tuple[float, float] | None = None
     pvalue: float | None = None
     pvalue_adjusted: float | None = None
     differs: bool = False
     columns: tuple[str, ...] = ()
     schema: tuple[str, ...] = ()
+    frozen_variation: float | None = None
+    frozen_interval: tuple[float, float] | None = None
 
     @property
     def is_compared(self) -> bool:

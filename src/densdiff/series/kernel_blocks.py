@@ -21,6 +21,7 @@ _SPAN = 0.25  # of a period, from the first point of a subsequence to the last
 _STEPS = 32  # subsequences in a period; an eighth as many in a long series
 _MOST_ROWS = 40_000  # of a long series, each the mean over whole periods
 _PART = 4096
+_LEAST_NOISE = 0.003  # of the deviation of single subsequences
 _RIDGE = 0.3  # of the variance along each axis, added to it
 _CALM = 0.8  # of the differences between blocks: the smaller ones tell the noise, the others may be changes
 _TINY = 1e-30
@@ -40,6 +41,7 @@ class Blocks:
     """Features of overlapping blocks of ``width`` rows, one every ``stride`` rows, along a few axes."""
 
     values: FloatArray  # (n, p)
+    least: FloatArray  # (p,) variance of noise that is taken for granted: without any, rounding would be a change
     width: int
     stride: int
     middle: float  # sample in the middle of the first block
@@ -79,14 +81,18 @@ def kernel_rows(rows: FloatArray, period: float, seed: int) -> KernelRows:
 
 def block_features(rows: KernelRows, width: int, stride: int, n_axes: int) -> Blocks:
     """Means over blocks along the axes in which these means differ most."""
-    sums = contrasts.running_sums(rows.values - rows.values.mean(axis=0))
+    centred = rows.values - rows.values.mean(axis=0)
+    sums = contrasts.running_sums(centred)
     means = ((sums[width:] - sums[:-width]) / width)[::stride]  # (n, b)
     axes = principal_axes(means)[1][:, :n_axes]
-    return Blocks(means @ axes, width, stride, rows.middle + rows.samples * (width - 1) / 2, rows.samples * stride)
+    least = _LEAST_NOISE**2 * (centred @ axes).var(axis=0)
+    return Blocks(
+        means @ axes, least, width, stride, rows.middle + rows.samples * (width - 1) / 2, rows.samples * stride
+    )
 
 
-def standardized(blocks: FloatArray, lag: int) -> FloatArray:
-    """Series of blocks (B, n, p) in units of their noise, far ones drawn in.
+def standardized(blocks: FloatArray, lag: int, least: FloatArray | float = 0.0) -> FloatArray:
+    """Series of blocks (B, n, p) in units of their noise, raised by ``least`` (p,) variances, far ones drawn in.
 
     The noise is that of differences of blocks that have nothing in common. A length much above that of noise says only
     that a block is different, so lengths are bounded: bursts would hide every change.
@@ -99,7 +105,7 @@ def standardized(blocks: FloatArray, lag: int) -> FloatArray:
     noise = np.swapaxes(steps, 1, 2) @ steps / (2.0 * calm.sum(axis=1))[:, None, None]  # (B, p, p)
     own = np.einsum("bpp->bp", noise)
     diagonal = np.arange(noise.shape[1])
-    noise[:, diagonal, diagonal] += _RIDGE * own + 1e-6 * own.mean(axis=1, keepdims=True) + _TINY
+    noise[:, diagonal, diagonal] += _RIDGE * own + 1e-6 * own.mean(axis=1, keepdims=True) + least + _TINY
     white = blocks @ np.swapaxes(np.linalg.inv(np.linalg.cholesky(noise)), 1, 2)
     white -= np.median(white, axis=1, keepdims=True)
     white /= np.sqrt(1.0 + np.square(white).mean(axis=2, keepdims=True))

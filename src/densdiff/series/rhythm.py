@@ -55,11 +55,11 @@ class RhythmScan:
         blocks = block_features(features, width, stride, _AXES)
         if np.ptp(blocks.values, axis=0).max() < _ROUNDING:
             return None  # nothing but one period again and again
-        white = standardized(blocks.values[None], blocks.lag)[0]
+        white = standardized(blocks.values[None], blocks.lag, blocks.least)[0]
         scales = contrasts.window_scales(smallest, len(white))
         maxima = _null_maxima(white, blocks, scales, count, np.random.default_rng([seed, 12]))
         fine = block_features(features, max(2, round(in_period)), 1, _FINE_AXES)
-        fine_sums = contrasts.running_sums(standardized(fine.values[None], fine.lag)[0])
+        fine_sums = contrasts.running_sums(standardized(fine.values[None], fine.lag, fine.least)[0])
         return cls(period, blocks, contrasts.running_sums(white), scales, maxima, fine, fine_sums)
 
     def threshold(self, alpha: float) -> float:

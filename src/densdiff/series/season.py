@@ -20,6 +20,7 @@ _SEASONS = 3  # day, week and year
 _BETTER = 0.95  # of what steps leave over, at most, is left by a wave
 _SAME = 0.1  # of a period: one that was taken off already
 _WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
+_ROUNDING = 1e-9  # of the range of a column
 _SMALL = 0.1  # of the mean size, added to sizes before their logarithm
 _BEND = 0.5  # cycles: what is less is a bend and no wave
 
@@ -44,6 +45,8 @@ def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
         if any(abs(period.samples - other) < _SAME * other for other in periods):
             break
         samples, means = _best_phase_means(left, period.samples)
+        if not (np.ptp(left - means, axis=0) > _ROUNDING * np.ptp(rows, axis=0)).any():  # but rounding
+            return Deseasoned(rows, ())
         left = left - means
         periods.append(samples)
     if _HELD * max(periods, default=0.0) <= window:
