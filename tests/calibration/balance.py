@@ -7,7 +7,7 @@ import numpy as np
 from scipy.spatial.distance import cdist, pdist
 
 import densdiff as dd
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 LEVEL = 0.95
 
@@ -133,11 +133,7 @@ def report(share=1.0):
     """The table as text, and a line for each figure below its target."""
     chosen = cells()
     many = [max(10, round(share * RUNS / (4 if cell.new > 100 else 1))) for cell in chosen]
-    jobs = (
-        (k, cell, range(first, min(first + 25, runs)))
-        for k, (cell, runs) in enumerate(zip(chosen, many, strict=True))
-        for first in range(0, runs, 25)
-    )
+    jobs = in_chunks(chosen, many, 25)
     tables = gathered(_chunk, jobs, len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 

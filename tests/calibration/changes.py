@@ -9,7 +9,7 @@ from scipy.signal import lfilter
 import densdiff as dd
 from densdiff.core import contrasts as scan
 from densdiff.series.features import CENTERS, series_features
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 ALPHA = 0.05
 _BURN = 500  # samples until an autoregression has forgotten its start
@@ -222,10 +222,7 @@ def report(share=1.0):
     """The table as text, and a line for each figure above its target."""
     chosen = cells()
     runs = max(10, round(share * RUNS))
-    jobs = (
-        (k, cell, range(first, min(first + 20, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 20)
-    )
-    tables = gathered(_chunk, jobs, len(chosen))
+    tables = gathered(_chunk, in_chunks(chosen, [runs] * len(chosen), 20), len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 

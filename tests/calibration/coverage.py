@@ -6,7 +6,7 @@ import numpy as np
 
 import densdiff as dd
 from densdiff.datasets import Mixture, gaussian_shift, mixture_pair
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 LEVEL = 0.95
 REGION = 0.95  # share of the pooled mass over which a band is judged
@@ -166,11 +166,7 @@ def report(share=1.0):
     chosen = cells()
     many = [max(10, round(share * RUNS / (4 if max(cell.n, cell.m) > 500 else 1))) for cell in chosen]
     points = [region(cell) for cell in chosen]
-    jobs = (
-        (k, cell, range(first, min(first + 25, runs)), points[k])
-        for k, (cell, runs) in enumerate(zip(chosen, many, strict=True))
-        for first in range(0, runs, 25)
-    )
+    jobs = ((k, cell, runs, points[k]) for k, cell, runs in in_chunks(chosen, many, 25))
     tables = gathered(_chunk, jobs, len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(summary, tables), _line)
 

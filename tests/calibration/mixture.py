@@ -7,7 +7,7 @@ import numpy as np
 
 import densdiff as dd
 from tests.calibration import balance
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 RUNS = 1000
 LEVEL = 0.05
@@ -56,10 +56,7 @@ def cells():
 def report(share=1.0):
     """The table as text, and a line for each figure outside its target."""
     chosen, runs = cells(), max(10, round(share * RUNS))
-    jobs = (
-        (k, cell, range(first, min(first + 10, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 10)
-    )
-    tables = gathered(_chunk, jobs, len(chosen))
+    tables = gathered(_chunk, in_chunks(chosen, [runs] * len(chosen), 10), len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.calibration import compare
 from tests.calibration.compare import ALPHA, compared
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 RUNS = 1200
 _CHUNK = 10
@@ -67,11 +67,7 @@ def alarms(night, run):
 def report(share=1.0):
     """The table as text, and a line for each rate of alarms that is too high."""
     runs = max(10, round(share * RUNS))
-    jobs = (
-        (k, night, range(first, min(first + _CHUNK, runs)))
-        for k, night in enumerate(NIGHTS)
-        for first in range(0, runs, _CHUNK)
-    )
+    jobs = in_chunks(NIGHTS, [runs] * len(NIGHTS), _CHUNK)
     return tabulated(INTRO, HEADER, NIGHTS, map(np.array, gathered(_chunk, jobs, len(NIGHTS))), _line)
 
 

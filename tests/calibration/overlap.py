@@ -15,7 +15,7 @@ from densdiff.solvers.drawn_rows import common_widths, rows_of
 from densdiff.solvers.overlap import normalized_distance
 from densdiff.solvers.prepared import prepare
 from tests.calibration.known_overlaps import BUILDERS, PAIRED, mixed_pair, numeric_pair
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 LEVEL = 0.95
 RUNS = {100: 200, 500: 200, 2000: 60, 20_000: 20}
@@ -127,11 +127,7 @@ def report(share=1.0):
     """The tables as text, and a line for each figure outside its target."""
     chosen = cells()
     many = [max(10, round(share * RUNS[cell.n])) for cell in chosen]
-    jobs = (
-        (k, cell, range(first, min(first + 25, runs)))
-        for k, (cell, runs) in enumerate(zip(chosen, many, strict=True))
-        for first in range(0, runs, 25)
-    )
+    jobs = in_chunks(chosen, many, 25)
     tables = gathered(_chunk, jobs, len(chosen))
     results = [summary(cell, table) for cell, table in zip(chosen, tables, strict=True)]
     overview, breaches = _overview(chosen, results)

@@ -3,6 +3,13 @@
 import sys
 
 
+def in_chunks(cells, many, size):
+    """Jobs of at most ``size`` runs each: the number of a cell, the cell, and its runs; ``many`` are those of each."""
+    for k, (cell, runs) in enumerate(zip(cells, many, strict=True)):
+        for first in range(0, runs, size):
+            yield k, cell, range(first, min(first + size, runs))
+
+
 def gathered(chunk, jobs, count):
     """Results of all chunks by the number of their cell: ``chunk(k, ..)`` gives k and a list, for arguments in jobs."""
     from joblib import Parallel, delayed

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 import densdiff as dd
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 RUNS = 400  # two standard errors are 2.2 points at 95 %
 TARGET = (92.0, 98.0)
@@ -113,10 +113,7 @@ def look(cell, run):
 def report(share=1.0):
     """The table as text, and a line for each figure outside its target."""
     chosen, runs = cells(), max(10, round(share * RUNS))
-    jobs = (
-        (k, cell, range(first, min(first + 20, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 20)
-    )
-    tables = gathered(_chunk, jobs, len(chosen))
+    tables = gathered(_chunk, in_chunks(chosen, [runs] * len(chosen), 20), len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 

@@ -12,7 +12,7 @@ from densdiff.comparing.profile_comparison import JointProfiles, pair_profiles
 from densdiff.data.tables import Request, match_tables
 from densdiff.testing.two_sample import pair_test
 from tests.calibration import batches, compare
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 RUNS = 400
 LEVEL = 0.05
@@ -128,11 +128,7 @@ def rejects(cell, run):
 def report(share=1.0):
     """The table as text, and a line for each size that is too high."""
     runs = max(10, round(share * RUNS))
-    jobs = (
-        (k, cell, range(first, min(first + _CHUNK, runs)))
-        for k, cell in enumerate(CELLS)
-        for first in range(0, runs, _CHUNK)
-    )
+    jobs = in_chunks(CELLS, [runs] * len(CELLS), _CHUNK)
     return tabulated(INTRO, HEADER, CELLS, map(np.array, gathered(_chunk, jobs, len(CELLS))), _line)
 
 

@@ -9,7 +9,7 @@ from benchmarks.known_densities import Column, Density, first_columns, normal
 from densdiff.solvers.base import DISTANCE_STEPS, LAM_STEP, Model
 from densdiff.solvers.uncertainty import rough_band
 from tests.calibration.coverage import LEVEL, POINTS, REGION
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 
 SMOOTH = ("equal", "shift .5", "shift 1.4", "scale 1.5", "two modes", "three modes", "t3", "gamma")
 ROUGH = ("bump", "outliers", "spike", "exponential", "uniform", "claw")
@@ -130,11 +130,7 @@ def report(share=1.0):
     chosen = cells()
     runs = [max(4, round(share * RUNS / (4 if cell.n > 500 else 1))) for cell in chosen]
     points = [region(cell) for cell in chosen]
-    jobs = (
-        (k, cell, range(first, min(first + 5, runs[k])), points[k])
-        for k, cell in enumerate(chosen)
-        for first in range(0, runs[k], 5)
-    )
+    jobs = ((k, cell, own, points[k]) for k, cell, own in in_chunks(chosen, runs, 5))
     return tabulated(INTRO, HEADER, chosen, gathered(_chunk, jobs, len(chosen)), _line)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from densdiff.series.states import segment_states
-from tests.calibration.parallel import gathered, tabulated
+from tests.calibration.parallel import gathered, in_chunks, tabulated
 from tests.calibration.places import autoregression
 
 RUNS = 1000
@@ -76,10 +76,7 @@ def look(cell, run):
 def report(share=1.0):
     """The table as text, and a line for each share of equal segments joined that is below the target."""
     chosen, runs = cells(), max(10, round(share * RUNS))
-    jobs = (
-        (k, cell, range(first, min(first + 20, runs))) for k, cell in enumerate(chosen) for first in range(0, runs, 20)
-    )
-    tables = gathered(_chunk, jobs, len(chosen))
+    tables = gathered(_chunk, in_chunks(chosen, [runs] * len(chosen), 20), len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)
 
 

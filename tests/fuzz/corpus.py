@@ -100,8 +100,8 @@ def parquet(table, **more):
     return buffer.getvalue()
 
 
-def states():
-    whole = monitor()
+def opened(whole):
+    """The arrays of a file of arrays and a header, and a function that writes the same file with another header."""
     with np.load(io.BytesIO(whole)) as store:
         arrays = dict(store)
     header = json.loads(arrays["header"].tobytes())
@@ -109,6 +109,12 @@ def states():
     def with_header(**more):
         return npz(arrays | {"header": np.frombuffer(json.dumps(header | more).encode(), np.uint8)})
 
+    return arrays, with_header
+
+
+def states():
+    whole = monitor()
+    arrays, with_header = opened(whole)
     return {
         "plain.npz": whole,
         "cut.npz": whole[: len(whole) // 2],
@@ -125,13 +131,7 @@ def states():
 
 def profiles():
     whole = small_profile()
-    with np.load(io.BytesIO(whole)) as store:
-        arrays = dict(store)
-    header = json.loads(arrays["header"].tobytes())
-
-    def with_header(**more):
-        return npz(arrays | {"header": np.frombuffer(json.dumps(header | more).encode(), np.uint8)})
-
+    arrays, with_header = opened(whole)
     return {
         "plain.npz": whole,
         "cut.npz": whole[: len(whole) // 2],

@@ -57,7 +57,7 @@ class DensityDifference:
 
     def unfitted(self, **changes: Any) -> Self:
         """A copy with the same parameters but for some changes, and nothing learned."""
-        names = [name for name in inspect.signature(self.__init__).parameters]  # type: ignore[misc]
+        names = inspect.signature(type(self)).parameters
         return type(self)(**{name: copy.deepcopy(getattr(self, name)) for name in names} | changes)
 
     @on_one_thread

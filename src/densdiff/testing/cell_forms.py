@@ -25,7 +25,8 @@ class CellForms:
 
     def of_counts(self, counts: CountArray) -> FloatArray:
         """The statistics for counts of A in the cells, (k, c); (k, M)."""
-        return self._squared(self._scaled(counts) @ self.functions)
+        n, m = self.counts.sum(axis=1)
+        return self._squared((counts / n - (self.counts.sum(axis=0) - counts) / m) @ self.functions)
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
         """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M).
@@ -37,11 +38,6 @@ class CellForms:
         n, m = self.counts.sum(axis=1)
         by_unit = np.asarray(in_units.T @ self.functions) * (1.0 / n + 1.0 / m)  # (u, F)
         return self._squared(labels.astype(np.float64) @ by_unit - (self.counts.sum(axis=0) / m) @ self.functions)
-
-    def _scaled(self, counts: CountArray) -> FloatArray:
-        """Differences of shares, (k, c)."""
-        n, m = self.counts.sum(axis=1)
-        return np.asarray(counts / n - (self.counts.sum(axis=0) - counts) / m)
 
     def _squared(self, values: FloatArray) -> FloatArray:
         return np.asarray(np.square(values, out=values) @ self.weights)
@@ -74,20 +70,17 @@ class GridForms:
 
     def of_counts(self, counts: CountArray) -> FloatArray:
         """The statistics for counts of A in the cells, (k, c); (k, M)."""
-        return self._joined(self.forms.of_counts(counts), counts)
+        table = np.empty((len(counts), len(self.is_form)))
+        table[:, self.is_form] = self.forms.of_counts(counts)
+        if self.others:
+            table[:, ~self.is_form] = resample.cell_statistics(self.cells, counts, self.others)
+        return table
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
         """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M)."""
         if self.others:
             return self.of_counts(counts_of_units(in_units, labels))
         return self.forms.of_units(in_units, labels)
-
-    def _joined(self, of_forms: FloatArray, counts: CountArray) -> FloatArray:
-        table = np.empty((len(counts), len(self.is_form)))
-        table[:, self.is_form] = of_forms
-        if self.others:
-            table[:, ~self.is_form] = resample.cell_statistics(self.cells, counts, self.others)
-        return table
 
 
 def counts_of_units(in_units: Any, labels: BoolArray) -> CountArray:
