@@ -5,7 +5,8 @@ the contrast is n1 n2 / (n1 + n2) |difference of means|^2 in units of the noise:
 their long-run variance.
 """
 
-from collections.abc import Iterator
+import heapq
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, sqrt
 from typing import Any
@@ -272,3 +273,37 @@ def _contrast_between(sums: FloatArray, low: int, t: IntArray, high: int) -> Flo
     left, right = t - low, high - t
     gap = (sums[high] - sums[t]) / right[:, None] - (sums[t] - sums[low]) / left[:, None]
     return np.asarray(np.square(gap).sum(axis=1) * left * right / (high - low))
+
+
+def binary_segmentation(
+    contrasts_between: Callable[[int, int], FloatArray],
+    n: int,
+    pvalue: Callable[[float], float],
+    alpha: float,
+    most: int | None,
+) -> list[tuple[int, float]]:
+    """Borders of n blocks at which a series is split, in order, with their p-values.
+
+    The largest contrast of any stretch comes first: ``contrasts_between(low, high)`` has those at the borders of a
+    stretch. Splits have p-values up to alpha, or there are ``most`` of them; none has a smaller one than the split
+    that it was found after.
+    """
+    queue: list[tuple[float, int, int, int, float]] = []
+
+    def look(low: int, high: int, before: float) -> None:
+        best = contrasts_between(low, high)
+        i = int(best.argmax())
+        if np.isfinite(best[i]):
+            p = max(before, pvalue(float(best[i])))
+            heapq.heappush(queue, (-float(best[i]), low, high, low + i, p))
+
+    look(0, n, 0.0)
+    splits: list[tuple[int, float]] = []
+    while queue and (most is None or len(splits) < most):
+        _, low, high, place, p = heapq.heappop(queue)
+        if most is None and p > alpha:
+            continue
+        splits.append((place, p))
+        look(low, place, p)
+        look(place, high, p)
+    return sorted(splits)

@@ -3,7 +3,6 @@
 The features are made in `kernel_blocks`, the contrasts in `core.contrasts`; `scan` does the same for levels.
 """
 
-import heapq
 from dataclasses import dataclass
 from math import ceil
 
@@ -79,25 +78,12 @@ class RhythmScan:
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Samples at which the rhythm changes, and p-values: those up to alpha, or the largest ``n_changes``."""
-        queue: list[tuple[float, int, int, int, float]] = []
 
-        def look(low: int, high: int, before: float) -> None:
-            best = contrasts.contrasts(self.sums[low : high + 1], self.scales, 0, high - low).max(axis=0)
-            i = int(best.argmax())
-            if np.isfinite(best[i]):
-                p = max(before, self.pvalue(float(best[i])))
-                heapq.heappush(queue, (-float(best[i]), low, high, low + i, p))
+        def between(low: int, high: int) -> FloatArray:
+            stretch = self.sums[low : high + 1]
+            return np.asarray(contrasts.contrasts(stretch, self.scales, 0, high - low).max(axis=0))
 
-        look(0, len(self.sums) - 1, 0.0)
-        splits: list[tuple[int, float]] = []
-        while queue and (n_changes is None or len(splits) < n_changes):
-            _, low, high, place, p = heapq.heappop(queue)
-            if n_changes is None and p > alpha:
-                continue
-            splits.append((place, p))
-            look(low, place, p)
-            look(place, high, p)
-        splits.sort()
+        splits = contrasts.binary_segmentation(between, len(self.sums) - 1, self.pvalue, alpha, n_changes)
         places = self._places(np.array([place for place, _ in splits], dtype=np.intp))
         return places, np.array([p for _, p in splits])
 

@@ -3,7 +3,6 @@
 The formulas are those of `core.contrasts`; the features come from `features`.
 """
 
-import heapq
 from dataclasses import dataclass
 from math import ceil
 
@@ -141,32 +140,18 @@ class SeriesScan:
             n_splits += n_changes - len(remaining)  # some were echoes
 
     def _segment_blocks(self, n_splits: int | None) -> list[tuple[int, float]]:
-        """Borders of blocks with their p-values, the largest contrast first."""
+        """Borders of blocks with their p-values."""
         n = len(self.level)
         level = contrasts.running_sums(self.level - self.level.mean(axis=0))
-        queue: list[tuple[float, int, int, int, float]] = []
 
-        def look(low: int, high: int, before: float) -> None:
+        def between(low: int, high: int) -> FloatArray:
             sums = self.sums[low : high + 1]
             line, step = contrasts.line_and_step(level[low : high + 1])
             if high - low >= _CURVED and (line > step).any():
                 sums = contrasts.detrended_sums(sums)  # or a trend would be cut into stairs
-            best = contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0)
-            i = int(best.argmax())
-            if np.isfinite(best[i]):
-                p = max(before, self.pvalue(best[i]))
-                heapq.heappush(queue, (-float(best[i]), low, high, low + i, p))
+            return np.asarray(contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0))
 
-        look(0, n, 0.0)
-        splits: list[tuple[int, float]] = []
-        while queue and (n_splits is None or len(splits) < n_splits):
-            _, low, high, place, p = heapq.heappop(queue)
-            if n_splits is None and p > self.plan.alpha:
-                continue
-            splits.append((place, p))
-            look(low, place, p)
-            look(place, high, p)
-        return sorted(splits)
+        return contrasts.binary_segmentation(between, n, self.pvalue, self.plan.alpha, n_splits)
 
     def find_lines(self) -> tuple[IntArray, float]:
         """Columns whose level may follow a straight line from end to end, and a p-value that the others do not.
