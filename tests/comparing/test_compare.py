@@ -604,8 +604,8 @@ def test_to_dict_is_plain_and_whole(planted, interaction, small, equal):
 
 
 def test_pictures_keep_their_profiles(small, interaction):
-    assert all(column.picture is not None for column in small.columns)
     columns = by_name(small)
+    assert {name for name, column in columns.items() if column.picture is not None} >= {"x", "city"}
     assert columns["city"].picture.levels == ("Bonn", "Ulm")
     np.testing.assert_allclose(columns["city"].picture.a.sum(), 1.0)
     curve = columns["x"].picture

@@ -53,18 +53,18 @@ def mixed(n, m):
     return tuple(
         {
             "x": random.normal(size=size) + shift,
-            "y": random.standard_t(3, size),
+            "y": random.standard_t(3, size) + shift,
             "k": random.choice(list("abc"), size),
             "constant": np.ones(size),
         }
-        for size, shift in ((n, 0.0), (m, 0.4))
+        for size, shift in ((n, 0.0), (m, 2.0))
     )
 
 
 @pytest.mark.filterwarnings("ignore::densdiff.DensDiffWarning")
 @pytest.mark.parametrize("sizes", [(90, 80), (90, 60)], ids=["Westfall-Young", "Holm"])
 def test_a_column_is_prepared_fitted_and_counted_once_for_all_that_is_told_of_it(sizes, calls):
-    result = dd.compare(*mixed(*sizes), n_permutations=39, random_state=0)
+    result = dd.compare(*mixed(*sizes), n_permutations=199, random_state=0)
     drawn = {found.name: found.picture is not None for found in result.columns}
     assert drawn == {"x": True, "y": True, "k": True, "constant": False}
     assert calls == {"prepare": 2, "find_fit": 2, "level_counts": 1}
@@ -72,16 +72,24 @@ def test_a_column_is_prepared_fitted_and_counted_once_for_all_that_is_told_of_it
 
 def test_only_a_picture_of_fewer_rows_is_fitted_again(calls, monkeypatch):
     monkeypatch.setattr(column, "PICTURE_ROWS", 50)
-    dd.compare(*mixed(90, 40), columns=["x", "k"], n_permutations=39, random_state=0)
+    dd.compare(*mixed(90, 40), columns=["x", "k"], n_permutations=199, random_state=0)
     assert calls == {"prepare": 2, "find_fit": 2, "level_counts": 1}
 
 
 def test_of_many_columns_only_those_that_are_drawn_are_fitted_again(calls, monkeypatch):
     """The others' fits are not kept: they would be megabytes each."""
     monkeypatch.setattr(columns, "_PICTURED", 1)
-    result = dd.compare(*mixed(60, 60), columns=["x", "y"], n_permutations=39, random_state=0)
+    result = dd.compare(*mixed(60, 60), columns=["x", "y"], n_permutations=199, random_state=0)
     assert [found.picture is not None for found in result.columns] == [True, False]
     assert calls == {"prepare": 3, "find_fit": 3}
+
+
+@pytest.mark.filterwarnings("ignore::densdiff.DensDiffWarning")
+def test_numbers_that_do_not_differ_are_not_drawn():
+    random = np.random.default_rng(0)
+    a, b = ({"same": random.normal(size=80), "moved": random.normal(size=80) + shift} for shift in (0.0, 3.0))
+    result = dd.compare(a, b, n_permutations=199, random_state=0)
+    assert {found.name: found.picture is not None for found in result.columns} == {"moved": True, "same": False}
 
 
 @pytest.mark.parametrize("most", [5000, 50], ids=["all rows", "some rows"])
@@ -106,7 +114,7 @@ def test_a_column_prepared_once_tells_what_separate_models_do(most, monkeypatch)
 def test_columns_read_in_blocks_are_examined_side_by_side():
     """Each waits for the passes of the others: a lock around its preparation would never be given back."""
     a, b = (pd.DataFrame(table) for table in mixed(90, 80))
-    asked = {"columns": ["x", "y", "k"], "n_permutations": 39, "random_state": 0}
+    asked = {"columns": ["x", "y", "k"], "n_permutations": 199, "random_state": 0}
     in_blocks = dd.compare(Blocks(a, [40]), Blocks(b, [10, 50]), **asked)
     for found, expected in zip(in_blocks.columns, dd.compare(a, b, **asked).columns, strict=True):
         assert found.name == expected.name

@@ -25,13 +25,13 @@ _PICTURED = 50  # columns that are drawn
 
 @dataclass(frozen=True)
 class _ColumnParts:
-    """What is told of a column by itself; no tests if it is constant, no picture if it is drawn later."""
+    """What is told of a column by itself; no tests if it is constant."""
 
     tests: list[ColumnTest]
     distance: ColumnDistance
     direction: str
     moved: float
-    picture: Curve | Bars | Shares | None
+    column: NumberColumn | LevelColumn | None  # kept if the picture is made of it
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,12 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
         for j, place in enumerate(places)
     ]
     order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
-    pictures = {j: columns[j].picture or _picture(tables.column(places[j]), seed) for j in order[:_PICTURED]}
-    return [replace(differences[j], picture=pictures.get(j)) for j in order], tester.adjustment
+    drawn = [j for j in order[:_PICTURED] if differences[j].differs or differences[j].kind == "category"]
+    pictures = tables.a.map(
+        lambda j: _picture(columns[j].column or NumberColumn(tables.column(places[j]), seed)), drawn
+    )
+    by_column = dict(zip(drawn, pictures, strict=True))
+    return [replace(differences[j], picture=by_column.get(j)) for j in order], tester.adjustment
 
 
 def _combined_pvalues(
@@ -128,19 +132,18 @@ def _present_values(tables: MatchedTables, j: int) -> tuple[Sample, Sample]:
 def _number_parts(
     pair: Pair, values: tuple[Sample, Sample], settings: ColumnSettings, tester: ColumnTester, asked: tuple[int, bool]
 ) -> _ColumnParts:
-    """A column of numbers; its picture is made here if it shows the very rows of the fit.
+    """A column of numbers; its fit is kept for the picture if that shows the very rows of the fit.
 
-    Other pictures wait until it is known which columns are drawn: to keep the fits of all would take megabytes each.
+    Not where there are many columns or rows: fits take megabytes each.
     """
     place, is_pictured = asked
     column = NumberColumn(pair, settings.seed)
     cells = [cells for cells in (number_cells(column), spike_cells(column)) if cells is not None]
     tests = [tester.test(one, place) for one in cells]
     distance = column.distance(CONFIDENCE)
-    is_drawn = is_pictured and column.is_drawn_whole and not column.is_constant
-    picture = number_picture(column, CONFIDENCE) if is_drawn else None
+    fitted = column if is_pictured and column.is_drawn_whole else None
     moved = moved_numbers(*map(spaced_values, values))
-    return _ColumnParts(tests, distance, describe_numbers(*values, settings.name), moved, picture)
+    return _ColumnParts(tests, distance, describe_numbers(*values, settings.name), moved, fitted)
 
 
 def _level_parts(pair: Pair, tester: ColumnTester, place: int) -> _ColumnParts:
@@ -148,11 +151,12 @@ def _level_parts(pair: Pair, tester: ColumnTester, place: int) -> _ColumnParts:
     column = LevelColumn(pair)
     cells, distance = level_cells(column), column.distance(CONFIDENCE)
     tests = [] if cells is None else [tester.test(cells, place)]
-    picture = None if column.is_constant else shares(column)
     direction, moved = describe_levels(column.levels, *column.counts), moved_levels(*column.counts)
-    return _ColumnParts(tests, distance, direction, moved, picture)
+    return _ColumnParts(tests, distance, direction, moved, column)
 
 
-def _picture(pair: Pair, seed: int) -> Curve | Bars | None:
-    """The picture of a column of numbers that was not drawn before; a constant has none."""
-    return None if pair.levels or not pair.varying[0] else number_picture(NumberColumn(pair, seed), CONFIDENCE)
+def _picture(column: NumberColumn | LevelColumn) -> Curve | Bars | Shares | None:
+    """The picture of a column; a constant has none."""
+    if column.is_constant:
+        return None
+    return shares(column) if isinstance(column, LevelColumn) else number_picture(column, CONFIDENCE)

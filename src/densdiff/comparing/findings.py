@@ -31,7 +31,7 @@ class ColumnDifference:
     is_smallest : bool
         Whether no relabelling was as extreme: the p-value is at most that.
     picture
-        Densities or shares for pictures; not in ``to_dict``.
+        Shares of categories, or densities of numbers that differ, for pictures; not in ``to_dict``.
 
     Examples
     --------

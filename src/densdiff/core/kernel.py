@@ -117,15 +117,15 @@ def sigma_ladder(rows: FloatArray) -> FloatArray:
     return np.asarray(rungs[near])
 
 
-def sigma_runs(sigmas: FloatArray) -> list[npt.NDArray[np.intp]]:
-    """Indices of sigmas, widest first, in runs that one grid or one histogram can serve.
+def sigma_runs(sigmas: FloatArray, ratio: float = _RUN_RATIO) -> list[npt.NDArray[np.intp]]:
+    """Indices of sigmas, widest first, in runs that one grid or one histogram can serve, within a ratio.
 
     Clusters far apart have sigmas of their widths and of their gap: no resolution suits both.
     """
     run = np.zeros(len(sigmas), dtype=np.intp)
     first = 0
     for i in range(1, len(sigmas)):
-        if sigmas[first] > _RUN_RATIO * sigmas[i]:
+        if sigmas[first] > ratio * sigmas[i]:
             first = i
         run[i] = run[i - 1] + (first == i)
     return [np.flatnonzero(run == r) for r in range(run[-1] + 1)]

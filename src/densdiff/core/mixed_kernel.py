@@ -77,6 +77,18 @@ def mixed(step: float, kernels: tuple[FloatArray, ...], polynomial: AgreementPol
     return MixedRadial(step, kernels, polynomial)
 
 
+def weighted_by_lam(kernels: FloatArray, rows: IntArray, weights: FloatArray) -> FloatArray:
+    """Kernels of every step, (T, nodes), summed over lams with weights, (L,).
+
+    ``kernels``, (M, nodes), are of all stepped lams; ``rows``, (L, T), tells which are lam ratio^-t.
+    """
+    by_row = np.zeros((rows.shape[1], len(kernels)))
+    steps = np.arange(rows.shape[1])
+    for lam in np.flatnonzero(weights):
+        by_row[steps, rows[lam]] += weights[lam]
+    return np.asarray(by_row @ kernels)
+
+
 def sum_over_steps(kernels: FloatArray, rows: IntArray, sums: FloatArray) -> FloatArray:
     """Sums over pairs of e_t times a kernel for every lam, (L, k), from those of e_t at every node, (T, nodes, k).
 

@@ -32,6 +32,7 @@ _MOST_RUNGS_OF_MORE = 12
 _GRID_COLUMNS = 2
 _DISTANCE_ROWS = 200  # of each sample
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
+_TABLE_RATIO = 16.0  # of the sigmas of a table: a second one is cheaper than the length that the widest would need
 _MANY_CLASSES, _NOTHING = 16, 1e-12
 
 
@@ -197,7 +198,7 @@ class PairCurve:
     @cached_property
     def _averaged_kernels(self) -> list[mixed_kernel.MixedRadial]:
         """The kernels of all models together, one for each run of sigmas that a table can serve."""
-        runs = kernel.sigma_runs(self.models.sigmas)
+        runs = kernel.sigma_runs(self.models.sigmas, _TABLE_RATIO)
         counts = np.asarray(self.models.weights.any(axis=1))
         return [self._averaged_kernel(levels[counts[levels]]) for levels in runs if counts[levels].any()]
 
@@ -210,12 +211,11 @@ class PairCurve:
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
         for level in used:
             sigma = float(sigmas[level])
-            lams = np.flatnonzero(weights[level])
-            kernels = np.tensordot(weights[level, lams], self.table.plain[self.places[lams]], 1)  # (T, R)
             with np.errstate(under="ignore"):
                 factor = np.exp(log_scale - radial.log_scale(sigma, self.d))
             near = nodes[: int(self.table.reach * sigma / step) + 3]  # beyond, a table of this sigma holds zeros
-            total[:, : len(near)] += factor * np.array(_at(self.table.step, kernels, near / sigma))
+            by_lam = np.array(_at(self.table.step, self.table.plain, near / sigma))
+            total[:, : len(near)] += factor * mixed_kernel.weighted_by_lam(by_lam, self.places, weights[level])
         seen = np.flatnonzero(np.abs(total).max(axis=0) > _NOTHING * np.abs(total).max())
         total = total[:, : int(seen[-1]) + 3] if len(seen) else total[:, :4]
         total[:, -2:] = 0.0
