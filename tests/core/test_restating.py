@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from densdiff.core.restating import _left_within, restated_column
+from densdiff.core.restating import Parts, _left_within
 from densdiff.core.rules import Condition
 
 N = 6000
@@ -24,21 +24,21 @@ NUMBERS = np.zeros(3, dtype=int)
 def test_a_rule_of_one_condition_restates_its_own_column_alone(tables):
     rows, in_b = tables
     rule = (Condition(0, low=1.0),)
-    assert restated_column(rule, [0], rows, in_b, NUMBERS) == 0
-    assert restated_column(rule, [], rows, in_b, NUMBERS) is None
-    assert restated_column(rule, [2], rows, in_b, NUMBERS) is None
+    assert Parts([0], rows, NUMBERS).restated_by(rule, rows, in_b) == 0
+    assert Parts([], rows, NUMBERS).restated_by(rule, rows, in_b) is None
+    assert Parts([2], rows, NUMBERS).restated_by(rule, rows, in_b) is None
 
 
 def test_what_follows_from_a_column_restates_it(tables):
     rows, in_b = tables
-    assert restated_column((Condition(1, low=1.0), Condition(2, low=0.0)), [2, 0], rows, in_b, NUMBERS) == 0
+    assert Parts([2, 0], rows, NUMBERS).restated_by((Condition(1, low=1.0), Condition(2, low=0.0)), rows, in_b) == 0
 
 
 def test_what_does_not_follow_from_a_column_is_news(tables):
     rows, in_b = tables
     rows = rows.copy()
     rows[in_b & (rows[:, 0] > 0.5), 2] += 1.0
-    assert restated_column((Condition(0, low=0.5), Condition(2, low=1.0)), [0], rows, in_b, NUMBERS) is None
+    assert Parts([0], rows, NUMBERS).restated_by((Condition(0, low=0.5), Condition(2, low=1.0)), rows, in_b) is None
 
 
 def test_categories_are_compared_level_by_level():
@@ -47,14 +47,16 @@ def test_categories_are_compared_level_by_level():
     level = np.where(random.random(2 * N) < 0.3 + 0.3 * in_b, 1.0, random.integers(2, 500, size=2 * N))
     y = random.normal(size=2 * N) + 2.0 * (level == 1)
     rows = np.column_stack([level, y])
-    assert restated_column((Condition(1, low=1.5), Condition(0, levels=(1, 2, 3))), [0], rows, in_b, [500, 0]) == 0
+    assert (
+        Parts([0], rows, [500, 0]).restated_by((Condition(1, low=1.5), Condition(0, levels=(1, 2, 3))), rows, in_b) == 0
+    )
 
 
 def test_a_column_that_tells_the_samples_apart_accounts_for_nothing(tables):
     rows, in_b = tables
     rows = np.column_stack([rows, in_b])
     rule = (Condition(0, low=1.0), Condition(2, low=0.0))
-    assert restated_column(rule, [3], rows, in_b, np.zeros(4, dtype=int)) is None
+    assert Parts([3], rows, np.zeros(4, dtype=int)).restated_by(rule, rows, in_b) is None
 
 
 def test_the_difference_within_parts_by_hand():

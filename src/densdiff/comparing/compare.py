@@ -1,6 +1,6 @@
 """Do two tables differ, how much, in which columns, and where?"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,13 @@ from densdiff.comparing.columns import CONFIDENCE, ColumnSettings, compare_colum
 from densdiff.comparing.decision import family_share, missing_rates
 from densdiff.comparing.effects import refuse_unmatched
 from densdiff.comparing.findings import ColumnDifference, MissingDifference
-from densdiff.comparing.joint import compare_together, distinct_rows, joint_rows_to_prefetch, rows_in_memory
+from densdiff.comparing.joint import (
+    distinct_rows,
+    draw_joint_rows,
+    joint_notes,
+    joint_rows_to_prefetch,
+    rows_in_memory,
+)
 from densdiff.comparing.naming import display_names
 from densdiff.comparing.pairs import find_pairs
 from densdiff.comparing.profile import Profile
@@ -149,10 +155,16 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     refuse_unmatched(settings.min_effect, [*tables.names, *(name for name, _ in tables.left_out)])
     every_column, constants = tables, _constants(tables)
     tables = _without(tables, constants)
-    joint = compare_together(tables, settings)
-    test, notes, name = joint.test, joint.notes, named(tables.where[1])
+    joint = draw_joint_rows(tables, seed)
+    rows = rows_in_memory(tables, joint, seed)
+    searches: list[Callable[[], Any]] = [partial(find_regions, rows, settings.alpha, seed)]
+    if can_pair_all := len(tables.names) <= _PAIRED:
+        searches.append(partial(find_pairs, rows, list(range(len(tables.names))), settings.alpha, seed))
+    distance, test, regions, *searched = run_together(
+        [partial(joint.distance, seed), partial(joint.test, seed, settings.permutations), *searches], joint.threads
+    )
+    notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
     distinct = distinct_rows(every_column, joint.copies)
-    rows = rows_in_memory(tables, distinct_rows(tables, joint.copies), joint.rows, seed)
     (columns, missing, adjustment), variation = run_together(
         [
             partial(_test_columns, distinct, settings, name, notes),
@@ -160,17 +172,9 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
         ],
         cores(),
     )
-    chosen = _paired_columns(tables, columns, notes)
-    (regions, more_regions), (pairs, more_pairs) = run_together(
-        [
-            partial(find_regions, tables, rows, columns, settings.alpha, seed),
-            partial(find_pairs, rows, chosen, settings.alpha, seed),
-        ],
-        cores(),
-    )
-    found = Found(
-        joint.distance, test, columns, missing, adjustment, variation, pairs, more_pairs, regions, more_regions
-    )
+    if not can_pair_all:
+        searched = [find_pairs(rows, _paired_columns(tables, columns, notes), settings.alpha, seed)]
+    found = Found(distance, test, columns, missing, adjustment, variation, *searched[0], *regions.told(tables, columns))
     return put_together(tables, settings, found, constants, notes)
 
 

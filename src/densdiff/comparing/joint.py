@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from densdiff.comparing.columns import CONFIDENCE
-from densdiff.comparing.settings import Settings
 from densdiff.core import selection
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
@@ -18,7 +17,6 @@ from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import rows_to_prefetch
 from densdiff.sources.sample import all_at_once
-from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult, pair_test
 from densdiff.threads import cores
 
@@ -40,38 +38,47 @@ def joint_rows_to_prefetch(seed: int, n: int, m: int) -> tuple[selection.IntArra
 
 
 @dataclass(frozen=True)
-class Joint:
-    """What is known of all columns together, and the rows that tell it."""
+class JointRows:
+    """Rows of all columns together: those of the distance, those that are tested, and some for all else."""
 
-    distance: DistanceResult
-    test: TwoSampleResult
-    rows: Pair
+    measured: Pair
+    tested: Pair
+    some: Pair
     copies: int  # how often every row occurs
     notes: list[str]
 
+    @property
+    def threads(self) -> int:
+        """How many may read them at a time: a file has one reader."""
+        pairs = self.measured, self.tested
+        return cores() if all_at_once(*(rows for pair in pairs for rows in (pair.x, pair.y))) else 1
 
-def compare_together(tables: MatchedTables, settings: Settings) -> Joint:
-    """The distance and the test of all columns together."""
-    seed = settings.seed
+    def distance(self, seed: int) -> DistanceResult:
+        """The L2 distance of all columns together."""
+        return DensityDifference(random_state=seed).fit_pair(self.measured).l2_distance(CONFIDENCE)
+
+    def test(self, seed: int, permutations: int) -> TwoSampleResult:
+        """The test of all columns together."""
+        return pair_test(DensityDifference(random_state=seed), self.tested, permutations)
+
+
+def draw_joint_rows(tables: MatchedTables, seed: int) -> JointRows:
+    """The rows that tell of all columns together, and a note if the distance is not of all."""
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
-    joint, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    some, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
     most = all_rows if few_columns else _DISTANCE_ROWS
     # a draw of rows that all occur several times would hold some of them once
-    source = tables if max(tables.rows) <= most else distinct_rows(tables, joint.copies)
-    pair, notes = _draw_rows(source, seed, most, "the L2 distance")
-    tested = joint if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
-    is_read_twice = not all_at_once(pair.x, pair.y, tested.x, tested.y)  # a file has one reader at a time
-    distance, test = run_together(
-        [
-            lambda: DensityDifference(random_state=seed).fit_pair(pair).l2_distance(CONFIDENCE),
-            lambda: pair_test(DensityDifference(random_state=seed), tested, settings.permutations),
-        ],
-        1 if is_read_twice else cores(),
-    )
+    source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
+    measured, notes = _draw_rows(source, seed, most, "the L2 distance")
+    tested = some if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
+    return JointRows(measured, tested, some, max(measured.copies, some.copies), notes)
+
+
+def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSampleResult) -> list[str]:
+    """What the distance and the test have to say that is not said of the tables already."""
     told = set(map(plain, tables.notes))  # of both tables, as their parts call them
-    own = [text for text in (*distance.warnings, *test.warnings) if text not in told]
-    return Joint(distance, test, joint, max(pair.copies, joint.copies), [*own, *notes])
+    return [text for text in (*distance.warnings, *test.warnings) if text not in told]
 
 
 def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:
@@ -93,10 +100,11 @@ def distinct_rows(tables: MatchedTables, copies: int) -> MatchedTables:
     return tables.some(*firsts)
 
 
-def rows_in_memory(tables: MatchedTables, distinct: MatchedTables, joint: Pair, seed: int) -> Pair:
-    """Rows for pairs and regions, which need them in one piece: those of the joint test if these are."""
+def rows_in_memory(tables: MatchedTables, joint: JointRows, seed: int) -> Pair:
+    """Rows for pairs and regions, which need them in one piece, each once if all occur equally often."""
+    distinct, rows = distinct_rows(tables, joint.copies), joint.some
     if distinct is not tables:
-        joint, _ = _draw_rows(distinct, seed, _JOINT_ROWS)
-    if not all_at_once(joint.x, joint.y):
-        joint, _ = _draw_rows(tables, seed, _JOINT_ROWS)
-    return joint
+        rows, _ = _draw_rows(distinct, seed, _JOINT_ROWS)
+    if not all_at_once(rows.x, rows.y):
+        rows, _ = _draw_rows(tables, seed, _JOINT_ROWS)
+    return rows

@@ -1,5 +1,6 @@
 """Where one table has more rows than the other: rules in the words of the columns, each finding once."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from densdiff.comparing.pairs import level_numbers
 from densdiff.comparing.wording import condition_text
 from densdiff.core import regions
 from densdiff.core.regions import Region
-from densdiff.core.restating import restated_column
-from densdiff.core.rules import BoolArray, Condition, Rule
+from densdiff.core.restating import Parts
+from densdiff.core.rules import BoolArray, Condition, IntArray, Rule
 from densdiff.core.scaling import FloatArray
 from densdiff.data.categories import MISSING_LEVEL
 from densdiff.data.missing import mark_name
@@ -18,27 +19,39 @@ from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 
 
-def find_regions(
-    tables: MatchedTables, rows: Pair, columns: list[ColumnDifference], alpha: float, seed: int
-) -> tuple[list[RegionDifference], int]:
-    """Rules that hold for more or fewer rows of B than of A, and how many more were found that tell nothing new.
+@dataclass(frozen=True)
+class FoundRegions:
+    """Rules that hold for more or fewer rows of B than of A, the strongest first, and the rows that tell so."""
 
-    Not told are rules that restate one of the ``columns`` that differs, those that only say that values are missing,
-    and those about the columns of a stronger rule in the same direction. They are tested and counted all the same, so
-    that p-values remain what they are.
-    """
+    regions: list[Region]
+    rows: FloatArray  # (N, d)
+    in_b: BoolArray  # (N,)
+    n_levels: IntArray  # (d,)
+
+    def told(self, tables: MatchedTables, columns: list[ColumnDifference]) -> tuple[list[RegionDifference], int]:
+        """The rules in words, and how many more were found that tell nothing new.
+
+        Not told are rules that restate one of the ``columns`` that differs, those that only say that values are
+        missing, and those about the columns of a stronger rule in the same direction. They were tested and counted all
+        the same, so that p-values remain what they are.
+        """
+        places = {name: j for j, name in enumerate(tables.names)}
+        own = [name for column in columns if column.differs for name in (column.name, mark_name(column.name))]
+        differing = Parts([places[name] for name in own if name in places], self.rows, self.n_levels)
+        told: list[Region] = []
+        for region in self.regions:
+            is_known = _is_missing(region.rule, tables) or any(_is_about_same(region, other) for other in told)
+            if not is_known and differing.restated_by(region.rule, self.rows, self.in_b) is None:
+                told.append(region)
+        return [_in_words(region, tables) for region in told], len(self.regions) - len(told)
+
+
+def find_regions(rows: Pair, alpha: float, seed: int) -> FoundRegions:
+    """Search one half of the rows for rules, and test them on the other."""
     pooled, in_b = _pooled_rows(rows)
     n_levels = level_numbers(rows)
-    places = {name: j for j, name in enumerate(tables.names)}
-    own = [name for column in columns if column.differs for name in (column.name, mark_name(column.name))]
-    differing = [places[name] for name in own if name in places]
     found = regions.find_regions(pooled, in_b, n_levels, alpha, np.random.default_rng([seed, 22]))
-    told: list[Region] = []
-    for region in found:
-        is_known = _is_missing(region.rule, tables) or any(_is_about_same(region, other) for other in told)
-        if not is_known and restated_column(region.rule, differing, pooled, in_b, n_levels) is None:
-            told.append(region)
-    return [_in_words(region, tables) for region in told], len(found) - len(told)
+    return FoundRegions(found, pooled, in_b, n_levels)
 
 
 def _is_about_same(region: Region, other: Region) -> bool:

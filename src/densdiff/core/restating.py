@@ -10,22 +10,26 @@ _SHARED = 0.5  # of the rows of each sample that must be in parts which have row
 _RESTATED = 0.2  # share of a difference that may be left within the parts
 
 
-def restated_column(
-    rule: Rule, columns: list[int], rows: FloatArray, in_b: BoolArray, n_levels: IntArray
-) -> int | None:
-    """The first of the columns, which differ, that accounts for the difference of a rule; None if there is none.
+class Parts:
+    """Parts of columns that differ: rows that are alike in a column are one part of it."""
 
-    A rule of one condition restates its own column. Any other restates a column if its shares in A and B are nearly
-    equal among rows that are alike in that column.
-    """
-    held = holds(rule, rows)
-    for column in columns:
-        if len(rule) == 1 and rule[0].column == column:
-            return column
-        left = _left_within(held, in_b, _parts(rows[:, column], int(n_levels[column])))
-        if left is not None and abs(left) <= _RESTATED:
-            return column
-    return None
+    def __init__(self, columns: list[int], rows: FloatArray, n_levels: IntArray) -> None:
+        self._of_columns = {j: _parts(rows[:, j], int(n_levels[j])) for j in columns}
+
+    def restated_by(self, rule: Rule, rows: FloatArray, in_b: BoolArray) -> int | None:
+        """The first of the columns that accounts for the difference of a rule; None if there is none.
+
+        A rule of one condition restates its own column. Any other restates a column if its shares in A and B are
+        nearly equal among rows that are alike in that column.
+        """
+        held = holds(rule, rows)
+        for column, parts in self._of_columns.items():
+            if len(rule) == 1 and rule[0].column == column:
+                return column
+            left = _left_within(held, in_b, parts)
+            if left is not None and abs(left) <= _RESTATED:
+                return column
+        return None
 
 
 def _parts(x: FloatArray, n_levels: int) -> IntArray:
