@@ -15,12 +15,13 @@ from densdiff.errors import plain
 from densdiff.estimators.difference import DensityDifference
 from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
-from densdiff.solvers.prepared import rows_to_prefetch
+from densdiff.solvers.prepared import OVERLAP_ROWS, rows_to_prefetch
 from densdiff.sources.sample import all_at_once
 from densdiff.testing.two_sample import TwoSampleResult, pair_test
 from densdiff.threads import cores
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
+_TESTED_VALUES = 5_000_000  # of a table that are tested together when there are more than two columns
 _DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
 
 
@@ -71,8 +72,12 @@ def draw_joint_rows(tables: MatchedTables, seed: int) -> JointRows:
     # a draw of rows that all occur several times would hold some of them once
     source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
     measured, notes = _draw_rows(source, seed, most, "the L2 distance")
-    tested = some if max(tables.rows) <= _JOINT_ROWS else tables.pair()  # few rows of a file are tested as an array
-    return JointRows(measured, tested, some, max(measured.copies, some.copies), notes)
+    most = all_rows if d <= 2 else int(np.clip(_TESTED_VALUES // d, _JOINT_ROWS, OVERLAP_ROWS))
+    if max(tables.rows) <= _JOINT_ROWS:  # few rows of a file are tested as an array
+        return JointRows(measured, some, some, max(measured.copies, some.copies), notes)
+    source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
+    tested, test_notes = _draw_rows(source, seed, most, "the joint test")
+    return JointRows(measured, tested, some, max(measured.copies, some.copies), [*notes, *test_notes])
 
 
 def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSampleResult) -> list[str]:

@@ -88,7 +88,8 @@ class _Path:
 
 def normalized_distance(data: Prepared, level: float) -> NormalizedDistance:
     """The normalized distance of two prepared samples with intervals of this level."""
-    rows = common_widths(rows_of(data))
+    rows = rows_of(data)
+    rows = common_widths(rows.in_order() if _is_one_number(rows) else rows)
     if rows.smaller < (1.0 - 1e-9) * FEWEST:  # of equal weights it is a whole number but for rounding
         return _plain_distance(rows)
     rows, joint, metric = _best_metric(rows)

@@ -209,8 +209,8 @@ def spike_cells(column: NumberColumn) -> ColumnCells | None:
     if column.is_constant or not all_at_once(pair.x, pair.y):
         return None
     halves = [rows[:][:, 0] for rows in (pair.x, pair.y)]
-    values, codes, counts = np.unique(np.concatenate(halves), return_inverse=True, return_counts=True)
-    least = max(_SPIKE_ROWS, _SPIKE_SHARE * len(codes), _SPIKE_TIMES * float(np.median(counts)))
+    values, counts = np.unique(np.concatenate(halves), return_counts=True)
+    least = max(_SPIKE_ROWS, _SPIKE_SHARE * sum(map(len, halves)), _SPIKE_TIMES * float(np.median(counts)))
     is_spike = counts >= least
     if not is_spike.any() or len(values) == is_spike.sum():
         return None
