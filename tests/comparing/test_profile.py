@@ -92,6 +92,13 @@ def test_parts_made_like_one_merge_to_the_whole(table, reference):
     assert_same(merged, reference)
 
 
+def test_a_notebook_shows_the_columns_and_how_often_they_are_missing(table, reference):
+    page = reference._repr_html_()
+    assert page.startswith("<p><b>Profile of 1500 rows: 3 numbers, 2 categories</b></p><table>")
+    assert f"<tr><td>amount</td><td>number</td><td>{table['amount'].isna().sum()}</td>" in page
+    assert "<tr><td>paid</td><td>category</td><td>0</td><td>2 levels</td></tr>" in page
+
+
 def test_a_saved_profile_is_the_same(reference, tmp_path):
     path = tmp_path / "ref.profile"
     reference.save(path)

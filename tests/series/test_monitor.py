@@ -5,6 +5,7 @@ import json
 import pickle
 import re
 import warnings
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -108,6 +109,7 @@ def test_a_step_is_plain_values():
 )
 def test_a_step_says_what_it_is(step, text):
     assert str(step) == text
+    assert f"{'<b>' if step.alarm else '<p>'}{escape(text)}<" in step._repr_html_()
 
 
 def test_a_monitor_says_what_it_is(single):

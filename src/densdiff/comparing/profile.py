@@ -14,6 +14,7 @@ from densdiff.comparing.profile_columns import CountArray
 from densdiff.comparing.profile_frame import Frame
 from densdiff.data.match import SchemaChanges
 from densdiff.errors import InputError
+from densdiff.results import table_html
 from densdiff.testing.feature_sums import FeatureSums
 
 
@@ -76,6 +77,19 @@ class Profile:
 
     def __repr__(self) -> str:
         return f"Profile of {self.n} rows: {len(self.frame.numbers)} numbers, {len(self.frame.categories)} categories"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the columns, how often each is missing, and the levels or cells that it has."""
+        numbers = [
+            (messages.quote_name(own.name), "number", str(missing), f"{np.count_nonzero(cells)} cells")
+            for own, missing, cells in zip(self.frame.numbers, self.missing, self.cells, strict=True)
+        ]
+        categories = [
+            (messages.quote_name(own.name), "category", str(counts[-2]), f"{np.count_nonzero(counts[:-2])} levels")
+            for own, counts in zip(self.frame.categories, self.levels, strict=True)
+        ]
+        more = f"left out: {', '.join(name for name, _ in self.left_out)}" if self.left_out else ""
+        return table_html(repr(self), ("column", "kind", "missing", "has"), [*numbers, *categories], more)
 
     def is_like(self, other: "Profile") -> bool:
         """Whether both were made like one another, so that they can be compared and merged."""

@@ -1,6 +1,7 @@
 """What a monitor says after one row."""
 
 from dataclasses import asdict, dataclass
+from html import escape
 from typing import Any
 
 from densdiff.messages import shown
@@ -68,3 +69,8 @@ class MonitorStep:
             first = [f"{shown(name)} {100 * share:.0f} %" for name, share in list(self.columns.items())[:_SHOWN]]
             text += f", {', '.join(first)}"
         return text + new
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the sentence, an alarm in bold."""
+        text = escape(str(self))
+        return f"<p><b>{text}</b></p>" if self.alarm else f"<p>{text}</p>"
