@@ -24,6 +24,7 @@ from densdiff.testing.units import Units
 from densdiff.testing.widths import SPREAD
 
 _KERNEL_WORK = 2e11  # multiplications that relabelling with all pairs of rows may take: two seconds
+_COLUMN_SHARE = 0.1  # of that work, for one column: its counts in cells take a tenth of a second
 _KERNEL_MADE = 900  # relabellings that take as long as making the kernel
 _REFIT_ROWS = 3000
 
@@ -84,11 +85,12 @@ def _choose_method(estimator: DensityDifference, data: Prepared, options: PlanOp
     if estimator.solver == "centers" or estimator.centers is not None:
         return "centers"
     n_models = len(SPREAD) if options.tuning == "aggregate" and grids.only_model() is None else 1  # at most
-    few = 2.0 * (options.permutations + _KERNEL_MADE) * n_models * sum(data.sizes) ** 2 <= _KERNEL_WORK
-    if few and data.all_at_once:
+    d, by_rows = data.x.rows.shape[1], options.units is not None or options.tuning == "refit"
+    has_cells = d <= 2 and estimator.solver != "pairs" and not by_rows
+    most = _KERNEL_WORK * (_COLUMN_SHARE if has_cells and d == 1 else 1.0)
+    if 2.0 * (options.permutations + _KERNEL_MADE) * n_models * sum(data.sizes) ** 2 <= most and data.all_at_once:
         return "kernel"
-    by_rows = options.units is not None or options.tuning == "refit"
-    if data.x.rows.shape[1] <= 2 and estimator.solver != "pairs" and not by_rows:
+    if has_cells:
         return "cells"
     return "centers" if estimator.solver == "auto" else "kernel"
 
