@@ -171,6 +171,22 @@ def test_residuals_are_taken_around_means_between_cuts(seed, n, window):
             np.testing.assert_allclose(rest[start:stop], part - part.mean(axis=0), atol=1e-12)
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(12, 60), st.integers(2, 5))
+def test_local_noise_is_that_of_the_residuals_of_a_stretch(seed, n, window):
+    random = np.random.default_rng(seed)
+    white = random.standard_normal((n, 2)) * np.exp(random.standard_normal((n, 1)))
+    noise = scan.LocalNoise(white, window)
+    squares = np.square(scan.residuals(white[None], window)[0][0]).sum(axis=1)
+    low, high = sorted(random.choice(n + 1, 2, replace=False))
+    expected = squares[low:high].mean() / squares.mean() / 1.1
+    assert noise.between(low, high) == pytest.approx(max(1.0, expected))
+    assert noise.between(0, n) == 1.0
+
+
+def test_a_series_without_noise_has_no_noisier_stretch():
+    assert scan.LocalNoise(np.zeros((20, 1)), 3).between(5, 9) == 1.0
+
+
 def test_a_change_leaves_no_trace_in_the_residuals():
     u = noise(3, 1, 80, 1)
     u[:, 40:] += 1e6

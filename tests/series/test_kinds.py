@@ -33,6 +33,14 @@ def test_each_kind_is_told_from_the_others():
     assert "rhythm from no period to period 12." in found[3].text
 
 
+def test_the_spread_of_what_hardly_moved_is_no_ratio():
+    rows = noise()
+    rows[:300, 0] = 0.0
+    deviation = f"{rows[300:, 0].std():.3g}"
+    assert kind(rows).text == f"standard deviation of 'c0' from 0 to {deviation}"
+    assert kind(rows[::-1]).text == f"standard deviation of 'c0' from {deviation} to 0"
+
+
 def test_no_difference_is_called_distribution():
     one = kind(noise())
     assert (one.what, one.pvalue, one.text) == ("distribution", 0.01, "distribution")

@@ -21,6 +21,7 @@ from densdiff.core.scaling import FloatArray
 IntArray = npt.NDArray[np.intp]
 _SIDE = 0.5  # shortest side of a contrast, in windows
 _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is known badly
+_NOISIER = 1.1  # times the noise of all blocks: so much is chance
 _ROUNDS = 2
 _RAISED = 3.0  # by how many standard errors the null's correlations are raised: they were fitted
 _TINY = 1e-300
@@ -139,6 +140,25 @@ def residuals(u: FloatArray, window: int) -> tuple[FloatArray, npt.NDArray[np.bo
     rows = u.reshape(batch * n, p)
     means = np.add.reduceat(rows, flat, axis=0) / lengths[:, None]
     return (rows - np.repeat(means, lengths, axis=0)).reshape(u.shape), starts
+
+
+class LocalNoise:
+    """How many times noisier stretches of blocks are than all of them.
+
+    The null has one noise for the whole series; where a part of it is calm, the others are noisier than that, and a
+    contrast within them means so much less.
+    """
+
+    def __init__(self, white: FloatArray, window: int) -> None:
+        """From blocks (n, p) in units of their noise, cut at the local maxima of the contrast of a window."""
+        left, _ = residuals(white[None], window)
+        self._sums = np.append(0.0, np.cumsum(np.square(left[0]).sum(axis=1)))
+
+    def between(self, low: int, high: int) -> float:
+        """Of a stretch of blocks; 1 unless it is clearly noisier."""
+        whole = self._sums[-1] / (len(self._sums) - 1)
+        own = (self._sums[high] - self._sums[low]) / max(high - low, 1)
+        return float(max(1.0, own / (_NOISIER * whole))) if whole > 0 else 1.0
 
 
 @dataclass(frozen=True)

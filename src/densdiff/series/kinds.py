@@ -16,6 +16,7 @@ from densdiff.series.period import find_period
 
 KINDS = ("level", "spread", "correlation", "rhythm")
 _CYCLES = 3.0  # of a period in a segment
+_CALM = 0.01  # of the spread of the noisier side
 _CLEAR = 0.01
 _MOST_COLUMNS = 20  # whose pairs are compared
 _BLOCKS = 6
@@ -93,8 +94,11 @@ class _Contrast:
     def _spread(self) -> tuple[float, str]:
         sides = [np.abs(side - side.mean(axis=0)) for side in (self.before, self.after)]
         p, j = self._smallest(*sides)
-        ratio = sides[1][:, j].mean() / max(float(sides[0][:, j].mean()), np.finfo(float).tiny)
-        return p, f"spread of {messages.shown(self.names[j])} times {ratio:.3g}"
+        before, after = (float(side[:, j].mean()) for side in sides)
+        if min(before, after) < _CALM * max(before, after):  # a ratio says nothing of what hardly moves
+            ends = (np.ldexp(side[:, j].std(), self.exponents[j]) for side in (self.before, self.after))
+            return p, f"standard deviation of {messages.shown(self.names[j])} from {next(ends):.3g} to {next(ends):.3g}"
+        return p, f"spread of {messages.shown(self.names[j])} times {after / max(before, np.finfo(float).tiny):.3g}"
 
     def _correlation(self) -> tuple[float, str]:
         first, second = np.triu_indices(self.before.shape[1], 1)

@@ -78,10 +78,13 @@ class RhythmScan:
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Samples at which the rhythm changes, and p-values: those up to alpha, or the largest ``n_changes``."""
+        white = np.diff(self.sums, axis=0)
+        noise = contrasts.LocalNoise(white, _piece(self.blocks, len(white)))
 
         def between(low: int, high: int) -> FloatArray:
             stretch = self.sums[low : high + 1]
-            return np.asarray(contrasts.contrasts(stretch, self.scales, 0, high - low).max(axis=0))
+            found = contrasts.contrasts(stretch, self.scales, 0, high - low).max(axis=0)
+            return np.asarray(found / noise.between(low, high))
 
         splits = contrasts.binary_segmentation(between, len(self.sums) - 1, self.pvalue, alpha, n_changes)
         places = self._places(np.array([place for place, _ in splits], dtype=np.intp))
@@ -107,7 +110,7 @@ def _null_maxima(
     """
     n, p = white.shape
     length = min(max(2, round(blocks.width / blocks.stride)), max(2, n // 4))
-    window = min(max(2, round(_PIECE * blocks.width / blocks.stride)), max(2, n // 4))
+    window = _piece(blocks, n)
     left = contrasts.residuals(white[None], window)[0]
     maxima, again = [], []
     for first in range(0, count, size := max(1, _CHUNK // (n * p))):
@@ -119,6 +122,11 @@ def _null_maxima(
             again.append(_largest(standardized(twice, blocks.lag), scales))
     largest, lowered = np.concatenate(maxima), float(np.median(np.concatenate(again)))
     return np.asarray(largest * max(1.0, float(np.median(largest)) / lowered if lowered > 0 else 1.0))
+
+
+def _piece(blocks: Blocks, n: int) -> int:
+    """How many of n blocks lie between the cuts that noise is taken from, at least."""
+    return min(max(2, round(_PIECE * blocks.width / blocks.stride)), max(2, n // 4))
 
 
 def _largest(white: FloatArray, scales: list[int]) -> FloatArray:

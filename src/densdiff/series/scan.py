@@ -143,13 +143,15 @@ class SeriesScan:
         """Borders of blocks with their p-values."""
         n = len(self.level)
         level = contrasts.running_sums(self.level - self.level.mean(axis=0))
+        noise = contrasts.LocalNoise(np.diff(self.sums, axis=0), self.plan.window_blocks)
 
         def between(low: int, high: int) -> FloatArray:
             sums = self.sums[low : high + 1]
             line, step = contrasts.line_and_step(level[low : high + 1])
             if high - low >= _CURVED and (line > step).any():
                 sums = contrasts.detrended_sums(sums)  # or a trend would be cut into stairs
-            return np.asarray(contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0))
+            found = contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0)
+            return np.asarray(found / noise.between(low, high))
 
         return contrasts.binary_segmentation(between, n, self.pvalue, self.plan.alpha, n_splits)
 
