@@ -13,9 +13,9 @@ import scipy.sparse
 import sklearn
 
 import densdiff as dd
+from densdiff import progress
 from densdiff.io import files
 from densdiff.io.files import read
-from densdiff.sources import blocks
 from tests.command_line import refusal, run, silently
 from tests.large import Blocks
 
@@ -414,7 +414,7 @@ def test_masked_values_of_blocks_are_missing_as_in_memory():
 
 
 def test_a_process_without_standard_error_reads_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "_PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", None)
     rows = np.random.default_rng(0).normal(size=(400, 2))
     assert dd.l2_distance([rows[:100], rows[100:]], [rows[:200] + 1.0], random_state=0).squared > 0

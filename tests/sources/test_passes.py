@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff import progress
 from densdiff.data.table import table_of
-from densdiff.sources import blocks
 from densdiff.sources.block_sample import RowCache, sorted_unique
 from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.passes import map_sharing_passes, run_pass, run_passes
@@ -251,7 +251,7 @@ def test_on_a_terminal_a_pass_says_how_far_it_is_and_wipes_it_away(monkeypatch, 
     source = BlockSource("X", IteratedBlocks("X", [np.zeros((4, 1)), np.zeros((5, 1))], AS_TABLE), rows, AS_TABLE)
     assert source.run(count, add_sums, None) == 9
     assert sys.stderr.getvalue() == ""  # a short pass says nothing
-    monkeypatch.setattr(blocks, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     assert BlockSource("X", source.blocks, rows, AS_TABLE).run(count, add_sums, None) == 9
     said = [f"\r\x1b[KX: {part}" for part in parts]
     assert sys.stderr.getvalue() == "".join(said) + "\r\x1b[K"

@@ -155,7 +155,7 @@ def compare(
         from densdiff import compare_by
 
         compared = partial(compare_by, by=groups) if by is not None else compare_tables
-        with name_inputs(A=a, B=b), show_progress("Comparing ..."):
+        with name_inputs(A=a, B=b):  # which says itself how far it is
             result = compared(
                 *tables,
                 columns=chosen.columns,

@@ -1,5 +1,6 @@
 """The columns of two tables, each by itself: whether it differs, how far, what moved, and its picture."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -38,7 +39,7 @@ class _ColumnParts:
 class ColumnSettings:
     """How columns are tested: they take a ``share`` of alpha, other tests the rest; ``name`` is that of B.
 
-    ``shares_rows`` is whether a row is the same one in all columns.
+    ``shares_rows`` is whether a row is the same one in all columns; ``tick`` is called after each column.
     """
 
     alpha: float
@@ -47,6 +48,7 @@ class ColumnSettings:
     seed: int
     name: str
     shares_rows: bool = True
+    tick: Callable[[], None] | None = None
 
 
 def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[list[ColumnDifference], str]:
@@ -67,9 +69,12 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     def examine(j: int) -> _ColumnParts:
         pair = tables.column(j)
         if pair.levels:
-            return _level_parts(pair, tester, j)
-        values = _present_values(tables, j)
-        return _number_parts(pair, values, settings, tester, (j, d <= _PICTURED))
+            parts = _level_parts(pair, tester, j)
+        else:
+            parts = _number_parts(pair, _present_values(tables, j), settings, tester, (j, d <= _PICTURED))
+        if settings.tick is not None:
+            settings.tick()
+        return parts
 
     columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
     pvalues, adjusted, are_smallest = _combined_pvalues(columns, tester, settings.share)

@@ -33,10 +33,12 @@ from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import named
+from densdiff.progress import Progress
 from densdiff.sources.together import run_together
 from densdiff.threads import cores, on_one_thread
 
 _PAIRED = 100  # columns among which pairs are sought
+_JOINT_WORK = 6.0  # columns that take about as long as one question to all columns together
 
 
 @on_one_thread
@@ -157,21 +159,27 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     tables = _without(tables, constants)
     joint = draw_joint_rows(tables, seed)
     rows = rows_in_memory(tables, joint, seed)
-    searches: list[Callable[[], Any]] = [partial(find_regions, rows, settings.alpha, seed)]
+    together: list[Callable[[], Any]] = [
+        partial(joint.distance, seed),
+        partial(joint.test, seed, settings.permutations),
+        partial(find_regions, rows, settings.alpha, seed),
+    ]
     if can_pair_all := len(tables.names) <= _PAIRED:
-        searches.append(partial(find_pairs, rows, list(range(len(tables.names))), settings.alpha, seed))
-    distance, test, regions, *searched = run_together(
-        [partial(joint.distance, seed), partial(joint.test, seed, settings.permutations), *searches], joint.threads
-    )
-    notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
-    distinct = distinct_rows(every_column, joint.copies)
-    (columns, missing, adjustment), variation = run_together(
-        [
-            partial(_test_columns, distinct, settings, name, notes),
-            partial(_quiet_variation, rows, test.pvalue, seed),
-        ],
-        cores(),
-    )
+        together.append(partial(find_pairs, rows, list(range(len(tables.names))), settings.alpha, seed))
+    with Progress("comparing all columns together", _JOINT_WORK * (len(together) + 1) + len(tables.names)) as progress:
+        distance, test, regions, *searched = run_together(
+            [progress.after(task, _JOINT_WORK) for task in together], joint.threads
+        )
+        notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
+        distinct = distinct_rows(every_column, joint.copies)
+        progress.what = "comparing column by column"
+        (columns, missing, adjustment), variation = run_together(
+            [
+                partial(_test_columns, distinct, settings, name, notes, tick=partial(progress.add, 1.0)),
+                progress.after(partial(_quiet_variation, rows, test.pvalue, seed), _JOINT_WORK),
+            ],
+            cores(),
+        )
     if not can_pair_all:
         searched = [find_pairs(rows, _paired_columns(tables, columns, notes), settings.alpha, seed)]
     found = Found(distance, test, columns, missing, adjustment, variation, *searched[0], *regions.told(tables, columns))
@@ -196,7 +204,13 @@ def _constants(tables: MatchedTables) -> list[str]:
 
 
 def _test_columns(
-    tables: MatchedTables, settings: Settings, name: str, notes: list[str], *, shares_rows: bool = True
+    tables: MatchedTables,
+    settings: Settings,
+    name: str,
+    notes: list[str],
+    *,
+    shares_rows: bool = True,
+    tick: Callable[[], None] | None = None,
 ) -> tuple[list[ColumnDifference], list[MissingDifference], str]:
     """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
     d = len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)
@@ -206,7 +220,7 @@ def _test_columns(
         text = f"{permutations} permutations cannot reach a p-value of {settings.half:g}, half of alpha"
         messages.warn(f"{text}; use more permutations", notes)
     enough = int(np.ceil((permutations + 1) / share)) - 1
-    asked = ColumnSettings(settings.half, share, enough, settings.seed, name, shares_rows)
+    asked = ColumnSettings(settings.half, share, enough, settings.seed, name, shares_rows, tick)
     columns, adjustment = compare_columns(tables, asked)
     return columns, missing_rates(tables.missing, tables.sizes, d, settings.alpha), adjustment
 

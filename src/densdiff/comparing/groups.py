@@ -21,6 +21,7 @@ from densdiff.data.missing import CHOICES
 from densdiff.data.parameters import choice
 from densdiff.data.tables import Request
 from densdiff.errors import InputError, NothingLeftError, named
+from densdiff.progress import Progress
 from densdiff.threads import on_one_thread
 
 _WARNINGS = 5  # of the groups that are shown
@@ -109,15 +110,17 @@ def _compare_groups(tables: GroupedTables, request: Request, settings: Settings)
     family = [key for key in shared if not reasons[key]]
     permutations = max(settings.permutations, math.ceil(2 * len(family) / settings.alpha) - 1)
     compared: list[_Compared] = []
-    for key, a, b in tables.groups(family):
-        try:
-            comparison = compare_as_asked(a, b, request, replace(settings, permutations=permutations))
-        except NothingLeftError as error:
-            reasons[key] = str(error)
-        except InputError as error:
-            raise error.reworded(f"group {messages.shown(group_label(key))}: {error.marked}") from error
-        else:
-            compared.append(_Compared(key, comparison, *decision_pvalue(comparison)))
+    with Progress("comparing group by group", len(family)) as progress:
+        for key, a, b in tables.groups(family):
+            try:
+                comparison = compare_as_asked(a, b, request, replace(settings, permutations=permutations))
+            except NothingLeftError as error:
+                reasons[key] = str(error)
+            except InputError as error:
+                raise error.reworded(f"group {messages.shown(group_label(key))}: {error.marked}") from error
+            else:
+                compared.append(_Compared(key, comparison, *decision_pvalue(comparison)))
+            progress.add(1.0)
     if family and not compared:
         first = f"{messages.shown(group_label(family[0]))}: {reasons[family[0]]}"
         raise InputError(f"no group can be compared; the largest, {first}")

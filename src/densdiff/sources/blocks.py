@@ -4,8 +4,6 @@ A pass over a source runs a task on every block and merges the answers in the or
 depends neither on the number of threads nor on the order in which blocks are done.
 """
 
-import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from densdiff.errors import InputError, plain
+from densdiff.progress import Progress
 from densdiff.sources.source import (
     ALL_DROPPED,
     EMPTY,
@@ -28,8 +27,6 @@ from densdiff.sources.source import (
     rows_at,
 )
 from densdiff.threads import cores
-
-_PATIENCE = 1.0  # seconds before a pass says how far it is
 
 
 class Blocks(Protocol):
@@ -151,28 +148,3 @@ def _own_copy(block: Any) -> Any:
     if isinstance(block, Mapping):
         return {name: _own_copy(values) for name, values in block.items()}
     return block.copy() if isinstance(block, np.ndarray) or hasattr(block, "iloc") else block
-
-
-class Progress:
-    """How far a pass is, on standard error, if that is a terminal and it takes long."""
-
-    def __init__(self, what: str, rows: int | None) -> None:
-        self.what, self.rows, self.last, self.has_printed = what, rows, time.monotonic(), False
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def at(self, done: int) -> None:
-        """Print how many rows are done, every second."""
-        now = time.monotonic()
-        if now - self.last < _PATIENCE or not (sys.stderr and sys.stderr.isatty()):  # without a console there is none
-            return
-        self.last, self.has_printed = now, True
-        part = f"{100 * done // self.rows} %" if self.rows else f"{done} rows"
-        sys.stderr.write(f"\r\x1b[K{self.what}: {part}")
-        sys.stderr.flush()
-
-    def __exit__(self, *_: object) -> None:
-        if self.has_printed:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()

@@ -16,8 +16,9 @@ from densdiff.io import memory
 from densdiff.io.arrow import decoded, pyarrow
 from densdiff.io.streams import TableStream
 from densdiff.io.wording import reason
+from densdiff.progress import Progress
 from densdiff.sources.batches import reblocked, size_of, uniform_batches
-from densdiff.sources.blocks import BlockSource, Progress
+from densdiff.sources.blocks import BlockSource
 from densdiff.sources.source import ArraySource, Source
 
 _reading = threading.Lock()  # readers of one file share its position
