@@ -117,7 +117,7 @@ def _chunk(k, night, runs):
 def _line(night, table):
     """From an array (runs, 4)."""
     error, shares = np.sqrt(ALPHA * (1 - ALPHA) / len(table)), table.mean(axis=0)
-    is_high = shares[0] > ALPHA + 3 * error
+    is_high = bool(shares[0] > ALPHA + 3 * error)
     parts = [str(night), f"{night.n}, {night.m}", str(len(table))]
     parts += [
         f"{100 * shares[0]:.1f} ({100 * error:.1f}){'!' * is_high}",
