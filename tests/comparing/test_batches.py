@@ -2,6 +2,8 @@
 
 import json
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -243,6 +245,13 @@ def test_the_date_is_that_of_the_step_and_not_of_the_first_alarm(distances, alar
     batches, columns = history_of(distances, alarms)
     dated, since = date_changes(batches, columns, 0.05, is_moving)
     assert (since, dated[0].began) == (began, began)
+
+
+def test_batches_that_all_differ_have_one_date_though_columns_take_turns():
+    batches, columns = history_of([0.0, 0.0, 0.3, 0.0, 0.3, 0.3], {2, 4, 5})
+    turns = [replace(batch, differs=k >= 2) for k, batch in enumerate(batches)]
+    dated, since = date_changes(turns, columns, 0.05, False)
+    assert (since, dated[0].began) == ("2", "4")
 
 
 def test_a_small_noisy_batch_moves_no_date():

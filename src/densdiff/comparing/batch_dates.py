@@ -29,9 +29,16 @@ def date_changes(
     if not present:
         start = _begin(batches, [batch.distance for batch in batches], [batch.differs for batch in batches], is_moving)
         present = [] if start is None else [start]
-    since = min(present, default=None)
+    since = _first_of_run(batches, min(present)) if present else None
     dated.sort(key=lambda column: _order(column, starts[column.name]))
     return dated, None if since is None else batches[since].label
+
+
+def _first_of_run(batches: Sequence[BatchDifference], start: int) -> int:
+    """The first of the batches right before ``start`` that all differ: if columns take turns, the change is one."""
+    while start > 0 and batches[start - 1].differs:
+        start -= 1
+    return start
 
 
 def _order(column: BatchColumn, start: int | None) -> tuple[bool, float]:

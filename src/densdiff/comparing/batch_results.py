@@ -112,7 +112,7 @@ class BatchesResult(Receipt):
     columns : list of BatchColumn
         Columns x batches; those of the present change first.
     began : str or None
-        The label of the first batch of the present change; None if there is none.
+        The label of the first batch of the present change, in whatever columns; None if there is none.
     reference : str
         What batches were compared with: "first", "previous", "last 7 batches", or the name of a table.
     alpha : float
