@@ -281,7 +281,7 @@ def test_numbers_on_a_lattice_are_compared_by_their_shares(step):
 
 def test_two_values_that_never_meet_are_at_distance_1():
     found, log_volume = distance(np.zeros(40), np.ones(30))
-    assert found.value == pytest.approx(1.0, abs=1e-9)
+    assert found.value == pytest.approx(1.0, abs=1e-8)  # of a Gaussian kernel between nodes that far away
     assert found.squared_value * np.exp(found.log_unit - log_volume) == pytest.approx(2.0, rel=0.05)
 
 

@@ -27,9 +27,10 @@ def column_sums(
 ) -> Iterator[FloatArray]:
     """Yield sums of omega_i omega_j exp(-(x_i - x_j)^2 / (2 s^2)) over pairs i != j by groups, (rungs, groups, groups).
 
-    ``widths`` fall; a few of them share a grid and come together. Rows move to the nearest node, which adds a known
-    variance to a difference on average; a mirrored column has mirrored nodes. Empty stretches are shortened to where
-    kernels end, and rows that no kernel reaches are left out. It ends early where a grid would be too long.
+    ``widths`` fall; a few of them share a grid and come together. A row belongs to the two nodes beside it, the nearer
+    the more, which blurs it by a known factor at each frequency; a mirrored column has mirrored nodes. Empty stretches
+    are shortened to where kernels end, and rows that no kernel reaches are left out. It ends early where a grid would
+    be too long.
     """
     order = np.argsort(values, kind="stable")
     ordered, weights, group = values[order], omega[order], groups[order]
@@ -43,15 +44,22 @@ def column_sums(
                 return
             near, places = _central_rows(near, places)
             nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
-        cells = group[near] * nodes + np.rint(places).astype(np.intp)
-        counts = np.bincount(cells, weights[near], minlength=n_groups * nodes).reshape(n_groups, nodes)
-        squares = np.bincount(group[near], np.square(weights[near]), minlength=n_groups).astype(np.float64)
+        below = np.floor(places).astype(np.intp)
+        upper = places - below
+        own, omegas = group[near], weights[near]
+        shared = [
+            np.bincount(own * nodes + below + k, omegas * part, minlength=n_groups * nodes)
+            for k, part in ((0, 1.0 - upper), (1, upper))
+        ]
+        counts = np.add(*shared).reshape(n_groups, nodes)
+        # how much of a row's kernel with itself joins its two nodes, and how much stays on one
+        joined = np.bincount(own, np.square(omegas) * 2.0 * upper * (1.0 - upper), minlength=n_groups)
+        squares = np.bincount(own, np.square(omegas), minlength=n_groups).astype(np.float64)
         step = 2.0 * np.pi / (nodes * spacing)
-        kept = int(_BAND / (step * float(run[-1]))) + 1
+        kept = min(int(_BAND / (step * float(run[-1]))) + 1, nodes // 2 + 1)
         spectra, frequency = rfft(counts, axis=1)[:, :kept], step * np.arange(kept)
-        yield np.array(
-            [_grid_sums(spectra, frequency, nodes * spacing, float(width), spacing, squares) for width in run]
-        )
+        itself = np.column_stack([squares - joined, joined])
+        yield np.array([_grid_sums(spectra, frequency, (nodes, spacing), float(width), itself) for width in run])
 
 
 def _grid_places(ordered: FloatArray, spacing: float, reach: float) -> tuple[npt.NDArray[np.intp], FloatArray]:
@@ -75,20 +83,24 @@ def _central_rows(near: npt.NDArray[np.intp], places: FloatArray) -> tuple[npt.N
 def _grid_sums(
     spectra: npt.NDArray[np.complexfloating],
     frequency: FloatArray,
-    period: float,
+    grid: tuple[int, float],
     width: float,
-    spacing: float,
-    squares: FloatArray,
+    itself: FloatArray,
 ) -> FloatArray:
-    """The sums at one width from the transforms of the groups' counts, (groups, groups)."""
-    narrower = np.sqrt(width**2 - spacing**2 / 6.0)  # rounding to nodes adds the rest, on average
-    used = int(np.searchsorted(frequency, _BAND / narrower))
-    power = np.exp(-0.5 * np.square(narrower * frequency[:used])) * (width * np.sqrt(2.0 * np.pi) / period)
+    """The sums at one width from the transforms of the groups' counts, (groups, groups).
+
+    ``grid`` has so many nodes of one spacing; ``itself``, (groups, 2), are squared weights on one node and on both.
+    """
+    nodes, spacing = grid
+    used = int(np.searchsorted(frequency, _BAND / width))
+    own = frequency[:used]
+    power = np.exp(-0.5 * np.square(width * own)) * (width * np.sqrt(2.0 * np.pi) / (nodes * spacing))
+    power /= np.sinc(own * spacing / (2.0 * np.pi)) ** 4  # two nodes for a row blur either row of a pair
     power[1:] *= 2.0  # of the two signs of a frequency one is kept
     chosen = spectra[:, :used]
     real, imaginary = np.ascontiguousarray(chosen.real), np.ascontiguousarray(chosen.imag)
     sums = (real * power) @ real.T + (imaginary * power) @ imaginary.T
-    sums[np.diag_indices(len(sums))] -= squares * power.sum()  # rows with themselves, on one node
+    sums[np.diag_indices(len(sums))] -= itself @ [power.sum(), power @ np.cos(own * spacing)]
     return np.asarray(sums)
 
 
