@@ -42,11 +42,10 @@ def reason(path):
 
 HEADERS = {
     "kind": ({"kind": "densdiff state"}, "its header is not that of a profile"),
-    "schema": ({"schema": 9, "version": "99"}, "it has schema 9, this version reads 2; it was written by densdiff 99"),
-    "first schema": (
-        {"schema": 1},
-        "it was written by an earlier version, with sums over blocks of rows; make it again",
-    ),
+    "schema": ({"schema": 9, "version": "99"}, "it has schema 9, this version reads 3; it was written by densdiff 99"),
+    "earlier schema": ({"schema": 2}, "it was written by an earlier version, with other sums over rows; make it again"),
+    "filter of categories": ({"lam": 0.1, "suited": 0}, "its filter needs a lam above 0, the last of the widths"),
+    "lam": ({"lam": "0.1"}, "its lam must be finite numbers"),
     "many widths": ({"widths": [1.0] * 9}, "it has more widths than a profile can have"),
     "width": ({"suited": 6}, "or names one that there is not"),
     "names": ({"categories": [["height", [], None], ["paid", [], None]]}, "its columns need different names"),

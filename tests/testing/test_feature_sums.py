@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from densdiff.solvers.base import FilterKernel, Model
 from densdiff.testing.feature_sums import FeatureSums, Waves, blurred_distances, sums_test
 from densdiff.testing.low_order import Layout
 
@@ -48,8 +49,19 @@ def waves():
 def test_waves_are_those_of_a_plain_loop(waves):
     numbers, codes = rows_of(1, 300)
     expected = plain_waves(waves, numbers, codes)
-    np.testing.assert_allclose(waves(numbers, codes), expected, atol=1e-12)
-    np.testing.assert_allclose(waves(1e6 * numbers, codes, rough=True), waves(1e6 * numbers, codes), atol=1e-6)
+    np.testing.assert_allclose(waves(numbers, codes), expected, atol=1e-6)  # of single precision
+    np.testing.assert_allclose(waves(1e6 * numbers, codes), plain_waves(waves, 1e6 * numbers, codes), atol=1e-6)
+
+
+def test_products_of_waves_of_a_filter_are_its_kernel():
+    """The kernel of 2F - F^2 that the two-sample test of rows has at the same sigma and lam."""
+    sigma, lam, count = 0.7, 0.05, 20_000
+    waves = Waves.drawn(3, 2, [], (1.0, sigma), count, 1, lam)
+    rows = np.array([[0.0, 0.0], [0.2, 0.1], [0.5, -0.6], [2.0, 1.0]])
+    of_rows = waves(rows, np.empty((4, 0), dtype=np.intp)).reshape(4, 2, 2, count)[:, :, 1].astype(np.float64)
+    products = np.einsum("ihm,jhm->ij", of_rows, of_rows) / count
+    kernel = FilterKernel(2).kernel(Model(sigma, lam), rows, rows)
+    np.testing.assert_allclose(products, kernel / kernel[0, 0], atol=4.0 / np.sqrt(count))
 
 
 def test_products_of_waves_are_gaussian_kernels_times_agreement_of_levels():

@@ -23,7 +23,7 @@ from densdiff.comparing.joint import (
 from densdiff.comparing.naming import display_names
 from densdiff.comparing.pairs import find_pairs
 from densdiff.comparing.profile import Profile
-from densdiff.comparing.profile_comparison import LEFT_OUT, JointProfiles, ProfilePair, pair_profiles
+from densdiff.comparing.profile_comparison import LEFT_OUT, ProfilePair, compare_profiles_together, pair_profiles
 from densdiff.comparing.profile_file import load_if_saved
 from densdiff.comparing.regions import find_regions
 from densdiff.comparing.results import Comparison
@@ -33,8 +33,10 @@ from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import named
+from densdiff.estimators.results import DistanceResult
 from densdiff.progress import Progress
 from densdiff.sources.together import run_together
+from densdiff.testing.two_sample import TwoSampleResult
 from densdiff.threads import cores, on_one_thread
 
 _PAIRED = 100  # columns among which pairs are sought
@@ -123,17 +125,20 @@ def compare_matched(tables: MatchedTables, settings: Settings) -> Comparison:
 
 def compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
     """Two profiles: each column by itself, and all together by the sums of features."""
-    seed = settings.seed
+    name, of_columns = named(profiles.names[1]), list[str]()
     with messages.collect_warnings() as texts:
-        tables = profiles.tables(seed)
+        tables = profiles.tables(settings.seed)
         refuse_unmatched(settings.min_effect, [*profiles.a.names, *(name for name, _ in profiles.a.left_out)])
         every_column, constants = tables, _constants(tables)
         tables = _without(tables, constants)
-        joint = JointProfiles.of(profiles, settings.permutations, seed)
-        distance, test = joint.distance(), joint.test_result()
-        notes = [LEFT_OUT, *distance.warnings]
-        tested = _test_columns(every_column, settings, named(profiles.names[1]), notes, shares_rows=False)
-        variation = pair_variation(tables.pair(), test.pvalue, level=CONFIDENCE, seed=seed, shares_rows=False)
+        tested, (distance, test, of_all, variation) = run_together(
+            [
+                partial(_test_columns, every_column, settings, name, of_columns, shares_rows=False),
+                partial(_profiles_together, profiles, tables, settings),
+            ],
+            cores(),
+        )
+        notes = [LEFT_OUT, *of_all, *of_columns]
     unsaid = [text for text in dict.fromkeys(texts) if not any(note in text for note in notes)]
     tables = replace(
         tables,
@@ -142,8 +147,18 @@ def compare_profiles(profiles: ProfilePair, settings: Settings) -> Comparison:
         notes=(*profiles.a.notes, *profiles.b.notes, *tables.notes, *unsaid),
         sizes=(profiles.a.n, profiles.b.n),
     )
-    found = Found(distance, test, *tested, variation)
+    columns, missing, adjustment = tested
+    found = Found(distance, test, columns, missing, adjustment, variation)
     return put_together(tables, settings, found, constants, notes)
+
+
+def _profiles_together(
+    profiles: ProfilePair, tables: MatchedTables, settings: Settings
+) -> tuple[DistanceResult, TwoSampleResult, list[str], PairVariation]:
+    """All columns of profiles together: their distance, their test, notes, and what single columns separate."""
+    distance, test, notes = compare_profiles_together(profiles, tables, settings)
+    variation = pair_variation(tables.pair(), test.pvalue, level=CONFIDENCE, seed=settings.seed, shares_rows=False)
+    return distance, test, notes, variation
 
 
 def _without(tables: MatchedTables, names: list[str]) -> MatchedTables:

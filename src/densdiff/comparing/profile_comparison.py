@@ -13,10 +13,12 @@ from scipy.special import ndtri
 
 from densdiff import messages
 from densdiff.comparing.columns import CONFIDENCE
+from densdiff.comparing.joint import draw_joint_rows, joint_notes
 from densdiff.comparing.profile import Profile, refuse_unlike
 from densdiff.comparing.profile_columns import OTHER_LEVELS
 from densdiff.comparing.profile_making import profile_like
-from densdiff.comparing.profile_rows import features_anew
+from densdiff.comparing.profile_rows import DRAFTS, features_anew
+from densdiff.comparing.settings import Settings
 from densdiff.core.scaling import FloatArray
 from densdiff.data.match import SchemaChanges
 from densdiff.data.tables import MatchedTables, Request, match_tables
@@ -36,6 +38,7 @@ _RELABELLED = 1000  # rows of a table that are relabelled
 _FEWEST = 10  # rows that tell an error
 _ENOUGH = 150  # of these; if there are fewer, rows made anew join them
 _ANEW = 400  # rows that are made anew of a profile
+_DRAFTS_OF_ERRORS = 600  # of these, where rows of a table make the null and they tell the error of the distance only
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,19 @@ def _thinned(counts: npt.NDArray[np.int64], factor: float, random: np.random.Gen
     return random.multivariate_hypergeometric(counts, int(factor * counts.sum()), method="marginals")
 
 
+def compare_profiles_together(
+    pair: ProfilePair, tables: MatchedTables, settings: Settings
+) -> tuple[DistanceResult, TwoSampleResult, list[str]]:
+    """The distance and the test of all columns, with notes; of one column by its values made anew, as of a table."""
+    if len(pair.a.names) == 1:
+        joint = draw_joint_rows(tables, settings.seed)
+        distance, test = joint.distance(settings.seed), joint.test(settings.seed, settings.permutations)
+        return distance, test, [*joint_notes(tables, distance, test), *joint.notes]
+    by_sums = JointProfiles.of(pair, settings.permutations, settings.seed)
+    distance = by_sums.distance()
+    return distance, by_sums.test_result(), list(distance.warnings)
+
+
 @dataclass(frozen=True)
 class JointProfiles:
     """Two profiles whose columns are compared all together, with features of some rows of each, (k, F)."""
@@ -131,9 +147,11 @@ class JointProfiles:
     def of(cls, pair: ProfilePair, count: int, seed: int) -> "JointProfiles":
         """By so many draws of the null."""
         frame, random = pair.a.frame, np.random.default_rng([seed, 43])
-        some = [_features(own, rows, random) for own, rows in ((pair.a, pair.rows_a), (pair.b, pair.rows_b))]
-        real = [features for features, rows in zip(some, (pair.rows_a, pair.rows_b), strict=True) if rows is not None]
-        is_enough = sum(map(len, real)) >= _ENOUGH
+        known = pair.rows_a, pair.rows_b
+        is_enough = sum(len(rows) for rows in known if rows is not None) >= _ENOUGH
+        drafts = _DRAFTS_OF_ERRORS if is_enough else DRAFTS
+        some = [_features(own, rows, random, drafts) for own, rows in zip((pair.a, pair.b), known, strict=True)]
+        real = [features for features, rows in zip(some, known, strict=True) if rows is not None]
         test = sums_test(
             (pair.a.sums, pair.b.sums),
             np.vstack(real if is_enough else some),
@@ -161,7 +179,7 @@ class JointProfiles:
     def blurred(self) -> list[BlurredDistance]:
         """The normalized distance at every width."""
         waves = self.pair.a.frame.waves
-        variance = self.test.noise_of_kernels(len(waves.widths))
+        variance = self.test.noise_of_kernels(waves.gaussians)
         return blurred_distances((self.pair.a.sums, self.pair.b.sums), self.some, waves, variance)
 
     def distance(self) -> DistanceResult:
@@ -197,11 +215,11 @@ class JointProfiles:
         return {"solver": "profile", "n_centers": None, **sizes, "seed": self.seed, "warnings": ()}
 
 
-def _features(profile: Profile, rows: FloatArray | None, random: np.random.Generator) -> Features:
+def _features(profile: Profile, rows: FloatArray | None, random: np.random.Generator, drafts: int) -> Features:
     """The features of rows of a table, or of rows made anew of its profile, (k, F)."""
     if rows is None:
-        return features_anew(profile, min(profile.n, _ANEW), random)
-    return np.vstack([*profile.frame.feature_rows(rows, rough=True)]).astype(np.float32)
+        return features_anew(profile, min(profile.n, _ANEW), random, drafts)
+    return np.vstack([*profile.frame.feature_rows(rows)])
 
 
 def _volume(pair: ProfilePair, chosen: BlurredDistance) -> float:

@@ -17,7 +17,7 @@ from densdiff.io.options import is_profile_path
 from densdiff.results import VERSION
 from densdiff.testing.feature_sums import FeatureSums
 
-_KIND, _SCHEMA = "densdiff profile", 2
+_KIND, _SCHEMA = "densdiff profile", 3
 _FAR = 1e308
 _MOST = {"f": _FAR, "i": 2.0**50}  # of a number; some thousand counts have a sum in 64 bits
 _NARROW = 1e-30  # a width whose frequencies single precision does not hold
@@ -40,6 +40,7 @@ def save_profile(profile: Profile, path: str | PathLike[str]) -> None:
         "seed": frame.seed,
         "widths": list(frame.widths),
         "suited": frame.suited,
+        "lam": frame.lam,
         "numbers": [
             [own.name, own.cells.center, own.cells.width, own.cells.is_discrete, own.scale, own.has_missing]
             for own in frame.numbers
@@ -73,8 +74,8 @@ def load_profile(path: str | PathLike[str]) -> Profile:
 
 
 def _build(header: dict[str, Any], arrays: dict[str, Any]) -> Profile:
-    if header.get("kind") == _KIND and header.get("schema") == 1:
-        raise InputError("it was written by an earlier version, with sums over blocks of rows; make it again")
+    if header.get("kind") == _KIND and header.get("schema") in (1, 2):
+        raise InputError("it was written by an earlier version, with other sums over rows; make it again")
     check_kind(header, _KIND, _SCHEMA)
     described, named = _columns(header)
     for name, array in arrays.items():
@@ -144,8 +145,11 @@ def _checked(header: dict[str, Any], arrays: dict[str, Any], numbers: Any, categ
     suited = parameters.whole(header["suited"], "suited", 0)
     if len(widths) > MOST_WIDTHS or suited >= len(widths):
         raise InputError("it has more widths than a profile can have, or names one that there is not")
+    lam = None if header["lam"] is None else _number(header["lam"], "lam")
+    if lam is not None and not (lam > 0 and suited == len(widths) - 1 and not categories[0]):
+        raise InputError("its filter needs a lam above 0, the last of the widths, and columns of numbers only")
     frame = Frame(
-        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths, suited),
+        *(numbers[0], categories[0], parameters.whole(header["seed"], "seed", 0), widths, suited, lam),
         *(arrays.pop(name) for name in ("pairs", "form_quantiles")),
     )
     d = len(frame.all_names)

@@ -15,9 +15,15 @@ from densdiff.comparing.profile_columns import LEAST_ROWS, CountArray, LevelFram
 from densdiff.core.scaling import FloatArray
 from densdiff.core.tails import COARSE
 from densdiff.data.missing import mark_name
+from densdiff.data.pair import Pair
+from densdiff.estimators.difference import DensityDifference
+from densdiff.solvers.prepared import prepare
+from densdiff.sources.array_sample import ArraySample
 from densdiff.testing.feature_sums import Waves
-from densdiff.testing.low_order import AnyFloats, Layout, all_features, make_layout
+from densdiff.testing.low_order import Layout, all_features, make_layout
+from densdiff.testing.lsdd_models import pooled_model
 from densdiff.testing.row_features import (
+    Features,
     LevelFeatures,
     NumberFeatures,
     QuadraticForms,
@@ -31,6 +37,7 @@ WAVES, MORE_WAVES = 256, 512  # frequencies of each width, and of few columns, w
 _FEW = 3
 MOST_WIDTHS = 7  # of kernels of all columns together, from twice the median distance between rows on; one suits
 _PAIRED = 100  # columns whose pairs are counted
+_FILTER_ROWS, _MOST_LAM = 1000, 1e6  # rows that tell the filter that suits the density; beyond that lam it is Gaussian
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 _AT_ONCE = 1 << 21  # features held at a time
 
@@ -47,6 +54,7 @@ class Frame:
     seed: int
     widths: tuple[float, ...]  # of the kernels of all columns together
     suited: int  # the place of the width that suits the density
+    lam: float | None  # of a filter of the last width, which then is the one that suits; None if all are Gaussian
     pairs: npt.NDArray[np.intp]  # (p, 2) of columns
     form_quantiles: FloatArray  # (forms, knots) means of neighbours among the values of the quadratic forms
 
@@ -56,7 +64,7 @@ class Frame:
     ) -> "Frame":
         """From the frames of the columns and some rows, whose marks are still lacking."""
         no_pairs = np.empty((0, 2), dtype=np.intp)
-        frame = cls(tuple(numbers), tuple(categories), seed, (), 0, no_pairs, np.empty((0, 0)))
+        frame = cls(tuple(numbers), tuple(categories), seed, (), 0, None, no_pairs, np.empty((0, 0)))
         rows = frame.with_marks(rows)
         columns = [each(column) for each, column in zip(frame._of_columns, rows.T, strict=True)]
         leading = leading_features(columns)
@@ -65,11 +73,9 @@ class Frame:
         quantiles = np.array([part.mean(axis=0) for part in parts]).T
         embedded = frame._embedded(rows[:MEDIAN_ROWS])
         widths = tuple(map(float, sigmas_of(embedded)[1:MOST_WIDTHS])) or (1.0,)
-        suited = suited_width(embedded, np.array(widths))
-        widths = widths if suited in widths else (*widths, suited)
+        widths, suited, lam = _with_suited(widths, frame, rows, embedded)
         pairs = np.array(make_layout(columns).pairs, dtype=np.intp).reshape(-1, 2)
-        place = widths.index(suited)
-        return cls(frame.numbers, frame.categories, seed, widths, place, pairs, quantiles)
+        return cls(frame.numbers, frame.categories, seed, widths, suited, lam, pairs, quantiles)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -140,7 +146,7 @@ class Frame:
     def waves(self) -> Waves:
         """The waves of all columns together."""
         levels = [len(column.rows) for column in self.categories] + [2] * len(self.marked)
-        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, self.n_waves, self.suited)
+        return Waves.drawn(self.seed, len(self.numbers), levels, self.widths, self.n_waves, self.suited, self.lam)
 
     @property
     def n_waves(self) -> int:
@@ -152,13 +158,15 @@ class Frame:
         """Waves and features of low order."""
         return self.waves.size + self.layout.size
 
-    def feature_rows(self, rows: FloatArray, *, rough: bool = False) -> Iterator[AnyFloats]:
+    def feature_rows(self, rows: FloatArray) -> Iterator[Features]:
         """All features of rows with marks, some rows at a time, (.., n_features)."""
         step = max(64, _AT_ONCE // self.n_features)
         for first in range(0, len(rows), step):
             some = rows[first : first + step]
-            waves = self.waves(self.inner(some), some[:, len(self.numbers) :].astype(np.intp), rough=rough)
-            found: AnyFloats = np.hstack([waves, all_features(self.features, self.layout, some)])
+            found = np.empty((len(some), self.n_features), dtype=np.float32)
+            waves, low_order = np.split(found, [self.waves.size], axis=1)
+            self.waves.fill(waves, self.inner(some), some[:, len(self.numbers) :].astype(np.intp))
+            low_order[:] = all_features(self.features, self.layout, some)
             yield found
 
     def feature_sums(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,7 +190,7 @@ class Frame:
     @cached_property
     def identity(self) -> str:
         """A text that frames share only if they are the same."""
-        digest = sha256(repr((self.kinds, self.seed, self.widths, self.suited)).encode())
+        digest = sha256(repr((self.kinds, self.seed, self.widths, self.suited, self.lam)).encode())
         for column in self.numbers:
             digest.update(repr((column.cells, column.scale, column.has_missing)).encode())
             digest.update(column.merged.tobytes() + column.knots.tobytes() + column.knot_rows.tobytes())
@@ -190,3 +198,24 @@ class Frame:
             digest.update(repr((level.levels, level.salt)).encode() + level.rows.tobytes())
         digest.update(self.pairs.tobytes() + self.form_quantiles.tobytes())
         return digest.hexdigest()[:16]
+
+
+def _with_suited(
+    widths: tuple[float, ...], frame: Frame, rows: FloatArray, embedded: FloatArray
+) -> tuple[tuple[float, ...], int, float | None]:
+    """Widths with that of the kernel which suits the density, its place, and the lam of its filter if it has one.
+
+    As with rows, a filter that is cross-validated if all columns are numbers, else a Gaussian kernel.
+    """
+    numbers = frame.inner(rows[:_FILTER_ROWS])
+    if len(frame.all_names) > numbers.shape[1] or numbers.shape[1] < 2:
+        suited = suited_width(embedded, np.array(widths))
+        widths = widths if suited in widths else (*widths, suited)
+        return widths, widths.index(suited), None
+    half = len(numbers) // 2
+    x, y = (ArraySample(np.asfortranarray(own)) for own in (numbers[:half], numbers[half:]))
+    estimator = DensityDifference(random_state=frame.seed, standardize=False)
+    pair = Pair.of(x, y, frame.names)
+    data = prepare(pair, standardize=False, folds=estimator.folds, random_state=frame.seed)
+    (sigma, lam), _ = pooled_model(estimator, data)
+    return (*widths, sigma * data.scaling.sigma_unit), len(widths), min(lam, _MOST_LAM)

@@ -11,21 +11,20 @@ from densdiff.comparing.profile_columns import CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.testing.row_features import Features
 
-_DRAFTS = 1500  # rows of which some are drawn
+DRAFTS = 1500  # rows of which some are drawn
 _MOST_CORRELATED = 0.95
 _STEPS = 20  # of the search for weights
 _TILTING = 2  # which of the widths has the waves that drafts are weighted by: half of the median distance
 
 
-def features_anew(profile: Profile, count: int, random: np.random.Generator) -> Features:
-    """The features of so many rows made anew, (count, F).
+def features_anew(profile: Profile, count: int, random: np.random.Generator, drafts: int = DRAFTS) -> Features:
+    """The features of so many rows made anew, (count, F), of so many drafts.
 
     Drafts have the columns of the profile and the correlations of their normal scores. Of these, rows are drawn with
     weights by which the mean features come near those of the profile: the weights of least information, E25.
     """
     frame = profile.frame
-    drafts = _drafts(profile, _DRAFTS, random)
-    features = np.vstack([*frame.feature_rows(drafts, rough=True)]).astype(np.float32)
+    features = np.vstack([*frame.feature_rows(_drafts(profile, drafts, random))])
     waves, width = frame.waves, min(_TILTING, len(frame.widths) - 1)
     used = np.zeros(frame.n_features, dtype=bool)
     used[: waves.size].reshape(2, len(frame.widths), -1)[:, width] = True

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import expit
 
 from densdiff.core.resample import relabellings
 from densdiff.core.scaling import FloatArray
@@ -23,12 +24,14 @@ _ROUNDING = 1e-6  # of a mean of waves, in single precision
 _UNKNOWN = 1e-4  # of the variance of all rows that a feature must have among some of them, or it has none there
 _HANDFUL = 8.0  # rows: a feature must vary by as many, or it is taken to be normal
 _NORMAL_ROWS = 50
+_RADII, _TAIL_OF_RADII = 4000, 6.0  # of a filter's spectrum: how finely and how far beyond its edge it is looked at
 
 
 @dataclass(frozen=True)
 class Waves:
     """Cosines and sines of random frequencies, several for each width of a Gaussian kernel.
 
+    The kernel that suits the density has one of these widths, or with a ``lam`` the last one, as a filter of E12.
     A column of categories takes part in some of the waves, by a random sign for each of its levels: products of two
     rows are then on average 1 on equal levels, and on others the share of waves in which it takes no part.
     """
@@ -37,37 +40,62 @@ class Waves:
     signs: tuple[npt.NDArray[np.float32], ...]  # (levels, R M) each
     widths: tuple[float, ...]  # (R,)
     suited: int = 0  # the place of the width that suits the density
+    lam: float | None = None  # of the filter of that width; None for a Gaussian kernel
 
     @classmethod
     def drawn(
-        cls, seed: int, d: int, levels: Sequence[int], widths: Sequence[float], count: int, suited: int = 0
+        cls,
+        seed: int,
+        d: int,
+        levels: Sequence[int],
+        widths: Sequence[float],
+        count: int,
+        suited: int = 0,
+        lam: float | None = None,
     ) -> "Waves":
         """So many frequencies for each width."""
         random = np.random.default_rng([seed, 31])
         scale = np.repeat(1.0 / np.asarray(widths), count)
         frequencies = random.standard_normal((d, len(scale))) * scale
+        if lam is not None:
+            directions = frequencies[:, -count:] / np.linalg.norm(frequencies[:, -count:], axis=0)
+            frequencies[:, -count:] = directions * filter_radii(d, lam, count) / widths[-1]
         share = min(0.5, _CATEGORIES / max(len(levels), 1)) if d else 1.0
         signs = []
         for n_levels in levels:
             takes_part = random.random(len(scale)) < share
             drawn = random.choice(np.array([-1.0, 1.0], dtype=np.float32), (n_levels, len(scale)))
             signs.append(np.where(takes_part, drawn, np.float32(1.0)))
-        return cls(frequencies, tuple(signs), tuple(widths), suited)
+        return cls(frequencies, tuple(signs), tuple(widths), suited, lam)
+
+    @property
+    def gaussians(self) -> int:
+        """How many of the widths are of Gaussian kernels."""
+        return len(self.widths) - (self.lam is not None)
 
     @property
     def size(self) -> int:
         """Cosines and sines of all widths."""
         return 2 * int(self.frequencies.shape[1])
 
-    def __call__(self, numbers: FloatArray, codes: IntArray, *, rough: bool = False) -> AnyFloats:
-        """The waves of rows of numbers in inner units and codes, (k, size); in single precision if rough."""
-        angles = numbers @ self.frequencies
-        if rough:  # cosines of large angles would lose their digits there
-            angles = np.mod(angles, 2.0 * np.pi).astype(np.float32)
-        waves = np.hstack([np.cos(angles), np.sin(angles)])
-        for signs, column in zip(self.signs, codes.T, strict=True):
-            waves *= np.tile(signs[column], 2)
+    def __call__(self, numbers: FloatArray, codes: IntArray) -> Features:
+        """The waves of rows of numbers in inner units and codes, (k, size)."""
+        waves = np.empty((len(numbers), self.size), dtype=np.float32)
+        self.fill(waves, numbers, codes)
         return waves
+
+    def fill(self, waves: Features, numbers: FloatArray, codes: IntArray) -> None:
+        """Write the waves of rows into an array (k, size)."""
+        turns = numbers @ (self.frequencies / (2.0 * np.pi))
+        turns -= np.rint(turns)  # cosines of large angles would lose their digits in single precision
+        angles = turns.astype(np.float32) * np.float32(2.0 * np.pi)
+        cosines, sines = np.split(waves, 2, axis=1)
+        np.cos(angles, out=cosines)
+        np.sin(angles, out=sines)
+        for signs, column in zip(self.signs, codes.T, strict=True):
+            of_rows = signs[column]
+            cosines *= of_rows
+            sines *= of_rows
 
     def by_width(self, values: AnyFloats) -> FloatArray:
         """Sums of squares of (.., size) over the waves of each width, over their number, (.., R)."""
@@ -79,6 +107,15 @@ class Waves:
         half = self.size // 2
         power = squares[..., :half] + squares[..., half:]
         return np.asarray(power.reshape(*power.shape[:-1], len(self.widths), -1))
+
+
+def filter_radii(d: int, lam: float, count: int) -> FloatArray:
+    """Lengths of frequencies in d columns that stand for the spectrum 2F - F^2 of E12 at sigma = 1, (count,)."""
+    longest = float(np.sqrt(d) + np.sqrt(2.0 * max(0.0, np.log(1.0 / lam))) + _TAIL_OF_RADII)
+    radii: FloatArray = np.linspace(0.0, longest, _RADII)
+    passed = expit(-np.log(lam) - 0.5 * np.square(radii))
+    mass = np.cumsum(np.power(radii / longest, d - 1) * passed * (2.0 - passed))
+    return np.interp((np.arange(count) + 0.5) / count, mass / mass[-1], radii)
 
 
 @dataclass(frozen=True)
@@ -145,7 +182,7 @@ def sums_test(
     kernels[kernels <= _ROUNDING**2] = 0.0  # of rows that are all the same
     share = 1.0 - sum(part.share for part in low.parts)
     of_widths = [f"all columns at width {width:.2g}" for width in waves.widths]
-    # as with rows: the width that suits the density has as much as all of them together
+    # as with rows: the kernel that suits the density has as much as all of them together
     parts = [Part(share / 2, of_widths, alike=False), Part(share / 2, [of_widths[waves.suited]]), *low.parts]
     table = np.hstack([kernels, kernels[:, [waves.suited]], low.table(weights)])
     return SumsTest(table, parts, combine(table, parts))
@@ -189,15 +226,17 @@ class BlurredDistance:
 def blurred_distances(
     sums: tuple[FeatureSums, FeatureSums], anew: tuple[Features, Features], waves: Waves, null_variance: FloatArray
 ) -> list[BlurredDistance]:
-    """The normalized distance at every width; E24.
+    """The normalized distance at the width of every Gaussian kernel; E24.
 
     Its error has three parts: of the rows to first order, by the scatter of rows made anew; to second order, which is
     what is left where the tables are alike, by the variance of the statistics under the null; and of the waves, of
     which there are so many and no more.
     """
     (n, x), (m, y) = ((own.n, own.sums[: waves.size]) for own in sums)
-    own_a, own_b = ((waves.powers(total) - size) / (size * (size - 1.0)) for total, size in ((x, n), (y, m)))
-    across = (waves.powers(x + y) - waves.powers(x) - waves.powers(y)) / (2.0 * n * m)  # (R, M)
+    kept = slice(waves.gaussians)
+    of_a, of_b, of_both = (waves.powers(total)[kept] for total in (x, y, x + y))
+    own_a, own_b = ((power - size) / (size * (size - 1.0)) for power, size in ((of_a, n), (of_b, m)))
+    across = (of_both - of_a - of_b) / (2.0 * n * m)  # (R, M)
     norms, mixed = (own_a + own_b).mean(axis=1), across.mean(axis=1)
     ratios = 1.0 - 2.0 * mixed / norms
     slopes_a = _slopes(anew[0], x / n, y / m, waves, norms, mixed)
@@ -206,9 +245,10 @@ def blurred_distances(
     of_norms = slopes_a[1] / n + slopes_b[1] / m + null_variance * (n**-2 + m**-2) / (1.0 / n + 1.0 / m) ** 2
     of_waves = np.var(own_a + own_b - 2.0 * across - ratios[:, None] * (own_a + own_b), axis=1) / across.shape[1]
     errors = np.sqrt(first + (null_variance + of_waves) / norms**2)
+    relative = np.sqrt(of_norms) / np.abs(norms)
     return [
         BlurredDistance(width, *map(float, values))
-        for width, *values in zip(waves.widths, ratios, errors, norms, np.sqrt(of_norms) / np.abs(norms), strict=True)
+        for width, *values in zip(waves.widths[kept], ratios, errors, norms, relative, strict=True)
     ]
 
 
@@ -220,7 +260,8 @@ def _slopes(
     rows = anew[:, : waves.size].reshape(shape)
     count = rows.shape[3]
     to_own, to_other = (
-        np.einsum("ihrm,hrm->ir", rows, mean.reshape(shape[1:]).astype(np.float32)) / count for mean in (own, other)
+        np.einsum("ihrm,hrm->ir", rows, mean.reshape(shape[1:]).astype(np.float32))[:, : waves.gaussians] / count
+        for mean in (own, other)
     )
     ratio = -2.0 * to_other / norms + 4.0 * to_own * mixed / norms**2
     return ratio.var(axis=0), (2.0 * to_own).var(axis=0)
