@@ -1,7 +1,6 @@
 """Many batches against a reference: which differ, since when, and how a history goes on."""
 
 import json
-
 from dataclasses import replace
 
 import numpy as np

@@ -62,8 +62,9 @@ def track(
     alpha : float
         Level over all batches, past and future.
     n_permutations : int
-        Of each comparison. They decide about the first batches; later ones need p-values that permutations cannot
-        reach, and are decided by exact bounds for the cells of columns and of pairs of columns.
+        Of each comparison. Batches are decided by exact bounds for the cells of columns and of pairs of columns.
+        Permutations join in only where there are enough of them: at alpha = 0.05 from 2479 on about the first batch,
+        from 9439 on about the first 30.
     random_state : None, int, Generator or RandomState
         By default that of ``history``, if there is one.
 
