@@ -164,6 +164,21 @@ def test_columns_are_as_far_apart_as_their_rows(name):
     assert abs(by_profile.normalized - by_rows.normalized) <= max(0.01 * by_rows.normalized, 0.2 * half)
 
 
+def test_a_single_column_is_compared_by_the_code_of_rows():
+    """Whole numbers are the middles of cells: values made anew are the rows, in another order."""
+    random = np.random.default_rng(4)
+    a, b = ({"visits": random.poisson(mean, n).astype(float)} for mean, n in ((5.0, 400), (6.5, 300)))
+    settings = {"n_permutations": 99, "random_state": 0}
+    by_profile, by_rows = (dd.compare(A, b, **settings) for A in (dd.profile(a, random_state=0), a))
+    assert (
+        (by_profile.test.pvalue, by_profile.test.solver)
+        == (by_rows.test.pvalue, by_rows.test.solver)
+        == (0.01, "spectral")
+    )
+    (low, high), value = by_rows.distance.normalized_interval, by_profile.distance.normalized
+    assert abs(value - by_rows.distance.normalized) <= 0.5 * (high - low)  # whose blur was chosen with other groups
+
+
 def test_pvalues_of_columns_are_those_of_rows_within_their_noise():
     a, b = night(800, 1), night(600, 2)
     b["height"] += 0.6
