@@ -8,7 +8,7 @@ from sklearn.kernel_ridge import KernelRidge as SklearnRidge
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import KernelCenterer
 
-from densdiff.core.class_scores import FeatureRidge, KernelRidge, landmark_map, row_slices
+from densdiff.core.class_scores import FeatureRidge, KernelRidge, downhill, landmark_map, row_slices, turned
 
 seeds = st.integers(0, 2**32 - 1)
 LAMS = np.array([1e-3, 0.1, 3.0])
@@ -135,25 +135,29 @@ def test_features_of_all_rows_as_landmarks_give_the_scores_of_the_kernel(seed):
 
 
 @given(seeds)
-def test_errors_of_rows_left_out_are_those_of_fits_without_them(seed):
-    """The penalty and the other weights stay as they are: only the row goes."""
-    random = np.random.default_rng(seed)
-    features, targets = random.normal(size=(12, 3)), np.eye(2)[np.arange(12) % 2]
-    weights = random.uniform(0.5, 1.5, size=12)
-    weights /= weights.sum()
-    ridge = FeatureRidge(features, targets, weights)
-    found = ridge.left_out_errors(features, targets, weights, LAMS)
-    centred = features - weights @ features
-    unit = np.trace(centred.T @ (centred * weights[:, None])) / 12
-    design = np.column_stack([features, np.ones(12)])
-    for lam, error in zip(LAMS, found, strict=True):
-        total = 0.0
-        for i in range(12):
-            kept = np.arange(12) != i
-            left = (design[kept] * weights[kept, None]).T @ design[kept] + unit * lam * np.diag([1.0, 1.0, 1.0, 0.0])
-            solution = np.linalg.solve(left, (design[kept] * weights[kept, None]).T @ targets[kept])
-            total += weights[i] * np.square(targets[i] - design[i] @ solution).sum()
-        assert error == pytest.approx(total, rel=1e-8)
+def test_a_triangular_map_is_applied_like_any_other(seed):
+    gram, cross, _, _ = problem(seed)
+    turn = landmark_map(gram)
+    np.testing.assert_array_equal(turn, np.triu(turn))
+    before = cross.copy()
+    size = np.abs(cross) @ np.abs(turn)
+    assert (np.abs(turned(cross, turn) - cross @ turn) <= 1e-14 * size).all()
+    np.testing.assert_array_equal(cross, before)
+
+
+@given(st.lists(st.integers(-50, 50), min_size=1, max_size=9, unique=True), st.integers(0, 8))
+def test_the_bottom_of_a_valley_is_found(heights, at):
+    """Heights that fall up to some place and rise from there on."""
+    heights = sorted(heights)
+    place = at % len(heights)
+    left, right = heights[1 : place + 1][::-1], heights[place + 1 :]
+    valley = [*left, heights[0], *right]
+    assert downhill(lambda i: valley[i], len(valley)) == valley.index(heights[0])
+
+
+def test_from_the_middle_the_nearest_valley_is_taken():
+    assert downhill(lambda i: [0, 9, 2, 3, 1][i], 5) == 2
+    assert downhill(lambda i: [0, 0, 0][i], 3) == 1
 
 
 def test_features_without_variation_give_the_mean():

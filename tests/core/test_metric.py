@@ -8,10 +8,20 @@ from scipy.spatial.distance import pdist
 from scipy.stats import f_oneway
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from densdiff.core.metric import column_metric, direction_metric
+from densdiff.core.metric import ClassMoments, column_metric, direction_metric
 
 seeds = st.integers(0, 2**32 - 1)
-both = pytest.mark.parametrize("learn", [column_metric, direction_metric])
+
+
+def column_map(rows, labels, weights):
+    return np.diag(column_metric(ClassMoments.of(rows, labels, weights)))
+
+
+def direction_map(rows, labels, weights):
+    return direction_metric(ClassMoments.of(rows, labels, weights))
+
+
+both = pytest.mark.parametrize("learn", [column_map, direction_map])
 
 
 def classes(seed, n=30, d=4, k=3, apart=1.0):
@@ -40,14 +50,14 @@ def test_columns_count_by_their_ratio_of_variances(seed, k):
         means = [rows[labels == c, j].mean() for c in range(k)]
         between = sum((mean - sum(means) / k) ** 2 for mean in means) / (k - 1) * n / k
         expected.append(np.sqrt(1 + np.sqrt(between / (within[j] + 0.05 * np.mean(within)))))
-    np.testing.assert_allclose(column_metric(rows, labels, even(labels)), np.diag(expected), rtol=1e-10)
+    np.testing.assert_allclose(column_map(rows, labels, even(labels)), np.diag(expected), rtol=1e-10)
 
 
 def test_the_ratio_is_that_of_a_one_way_analysis_of_variance():
     rows, labels = classes(0)
     within = np.square(residuals(rows, labels)).sum(axis=0) / (len(rows) - 3)
     ratio = f_oneway(*(rows[labels == c] for c in range(3))).statistic * within / (within + 0.05 * within.mean())
-    found = np.diag(column_metric(rows, labels, even(labels)))
+    found = np.diag(column_map(rows, labels, even(labels)))
     np.testing.assert_allclose(np.square(np.square(found) - 1), ratio, rtol=1e-10)
 
 
@@ -55,7 +65,7 @@ def test_the_ratio_is_that_of_a_one_way_analysis_of_variance():
 def test_directions_without_difference_are_whitened_as_ledoit_and_wolf_do(n, d):
     rows, labels = classes(1, n=n, d=d)
     left = residuals(rows, labels)  # class means all alike: no axis is stretched
-    found = direction_metric(left, labels, even(labels))
+    found = direction_map(left, labels, even(labels))
     scatter = left.T @ left / (n - 3)
     level, shrunk = np.trace(scatter) / d, np.linalg.inv(found @ found.T)
     away = scatter - level * np.eye(d)
@@ -74,7 +84,7 @@ def test_two_classes_are_told_apart_along_one_axis(seed, weighted):
     n, d = rows.shape
     weights = np.random.default_rng(seed).uniform(0.5, 2.0, size=n) if weighted else np.ones(n)
     weights /= weights.sum()
-    found = direction_metric(rows, labels, weights)
+    found = direction_map(rows, labels, weights)
     means = np.array([np.average(rows[labels == c], axis=0, weights=weights[labels == c]) for c in range(2)])
     left, delta = rows - means[labels], means[1] - means[0]
     scatter = (left * weights[:, None]).T @ left * n / (n - 2)
@@ -99,7 +109,7 @@ def _shrunk(left, scatter, weights, n, k):
 def test_turning_the_columns_changes_no_distance_by_directions(seed):
     rows, labels = classes(seed)
     turned = rows @ np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))[0]
-    distances = [pdist(part @ direction_metric(part, labels, even(labels))) for part in (rows, turned)]
+    distances = [pdist(part @ direction_map(part, labels, even(labels))) for part in (rows, turned)]
     np.testing.assert_allclose(*distances, rtol=1e-7)
 
 

@@ -29,8 +29,8 @@ def test_the_least_distance_is_that_of_the_best_of_many_mixtures():
     means = FeatureMeans.of(random.normal(size=(30, 5)), np.eye(3)[codes] / 10, random.normal(size=(20, 5)))
     shares = random.dirichlet(np.ones(3), 20_000)
     distances = np.square(shares @ means.classes - means.new).sum(axis=1)
-    assert means.least_distance(means.new) <= distances.min() + 1e-12
-    assert means.least_distance(means.new) == pytest.approx(distances.min(), rel=0.02)
+    assert means.least_distances(means.new[None])[0] <= distances.min() + 1e-12
+    assert means.least_distances(means.new[None])[0] == pytest.approx(distances.min(), rel=0.02)
 
 
 def test_residuals_are_the_noise_of_the_means():

@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minimum
+from densdiff.core.simplex import Moments, likeliest_shares, quadratic_minima, quadratic_minimum
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(2, 6)
@@ -54,6 +54,18 @@ def test_the_quadratic_minimum_is_the_best_of_all_faces(seed, k, rank, far):
     if rank >= k and np.linalg.cond(matrix) < 1e6:
         # |p - best|^2 times the least eigenvalue is at most the excess
         np.testing.assert_allclose(found, best, atol=1e-4)
+
+
+@given(seeds, sizes, st.integers(1, 6), st.sampled_from([0.3, 1.0, 10.0]))
+def test_many_vectors_have_the_minima_of_each(seed, k, rank, far):
+    matrix, _ = quadratic(seed, k, rank, far)
+    vectors = far * np.random.default_rng(seed).normal(size=(5, k)) @ matrix
+    found = quadratic_minima(matrix, vectors)
+    for p, vector in zip(found, vectors, strict=True):
+        least, _ = best_on_faces(matrix, vector)
+        assert p.min() >= 0
+        assert p.sum() == pytest.approx(1, abs=1e-14)
+        assert value(matrix, vector, p) <= least + 1e-10 * (np.abs(matrix).max() + np.abs(vector).max())
 
 
 @given(seeds, sizes, st.integers(1, 6), st.sampled_from([0.3, 1.0, 10.0]))

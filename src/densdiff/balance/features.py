@@ -11,40 +11,71 @@ from scipy.spatial.distance import cdist
 
 from densdiff.balance.labelled import IntArray, LabelledSample
 from densdiff.core import kernel, metric
-from densdiff.core.class_scores import landmark_map, row_slices
+from densdiff.core.class_scores import landmark_map, row_slices, turned
 from densdiff.core.scaling import FloatArray
 
-Kernel = Callable[[FloatArray, FloatArray], FloatArray]
+Kernel = Callable[[FloatArray], FloatArray]  # rows (m, d) to their kernels with some landmarks (m, l)
+Map = Callable[[FloatArray], FloatArray]
+Space = tuple[FloatArray, float, Map]  # landmarks in a space, the median distance there, and the map of rows to it
 WIDTHS = np.array([2.0, 1.0, 0.5])  # of the median distance, and the weight of each in the kernel
 _LANDMARKS, _MORE_LANDMARKS = 200, 400
 _MANY, _TOO_MANY = 2_000, 20_000  # labelled rows that ask for more landmarks, and whose features would be too large
+_CACHED = 1 << 15  # kernels that are computed at a time: what stays in the cache takes half the time
+_MEDIAN_ROWS = 100  # landmarks whose median distance is the unit of a learned kernel
 _SAMPLES = 2  # the labelled and the new rows, which several models ask for
 _MOST_LABELLED, _MOST_NEW = 5_000, 10_000  # rows whose class means are compared
 
 
 class RowFeatures:
-    """Features of rows whose products are a kernel, exact on the landmarks and projected elsewhere."""
+    """Features of rows whose products are a kernel, exact on the landmarks and projected elsewhere.
 
-    def __init__(self, kernel_of: Kernel, landmarks: FloatArray, remembered: int = 0) -> None:
-        self._kernel, self._landmarks, self._remembered = kernel_of, landmarks, remembered
-        self._turn = landmark_map(kernel_of(landmarks, landmarks))
-        self._known: list[tuple[FloatArray, FloatArray]] = []
+    What is linear in the features is linear in the kernels with the landmarks too, which cost less: `weights` says how.
+    Answers for so many samples are remembered, where several folds ask for them.
+    """
+
+    def __init__(self, kernel_to: Kernel, turn: FloatArray, remembered: int = 0) -> None:
+        self._kernel_to, self._turn, self._remembered = kernel_to, turn, remembered
+        self._known_kernels: list[tuple[FloatArray, FloatArray]] = []
+        self._known_features: list[tuple[FloatArray, FloatArray]] = []
+
+    @classmethod
+    def learn(
+        cls, kernel_to: Kernel, rows: FloatArray, landmarks: IntArray, remembered: int = 0
+    ) -> "tuple[RowFeatures, FloatArray]":
+        """From rows (n, d) and the numbers of the landmarks among them, and the features of these rows, (n, l)."""
+        kernels = _in_blocks(kernel_to, rows, len(landmarks))
+        features = cls(kernel_to, landmark_map(kernels[landmarks]), remembered)
+        return features, features._recall(features._known_features, rows, lambda: turned(kernels, features._turn))
 
     def __call__(self, rows: FloatArray) -> FloatArray:
-        """Features of rows, (m, r); those of so many samples are remembered, where several folds ask for them."""
-        for sample, features in self._known:
+        """Features of rows, (m, l)."""
+        return self._recall(self._known_features, rows, lambda: turned(self.kernels(rows), self._turn))
+
+    def kernels(self, rows: FloatArray) -> FloatArray:
+        """Kernels between rows and landmarks, (m, l)."""
+        return self._recall(self._known_kernels, rows, lambda: _in_blocks(self._kernel_to, rows, len(self._turn)))
+
+    def weights(self, slopes: FloatArray) -> FloatArray:
+        """Weights of the kernels, (l, k), whose sums are the products of the features with slopes (l, k)."""
+        return np.asarray(self._turn @ slopes)
+
+    def _recall(
+        self, known: list[tuple[FloatArray, FloatArray]], rows: FloatArray, compute: Callable[[], FloatArray]
+    ) -> FloatArray:
+        for sample, values in known:
             if sample is rows:
-                return features
-        found = self._features(rows)
+                return values
+        found = compute()
         if self._remembered:
-            self._known = [*self._known, (rows, found)][-self._remembered :]
+            known[:] = [*known, (rows, found)][-self._remembered :]
         return found
 
-    def _features(self, rows: FloatArray) -> FloatArray:
-        features = np.empty((len(rows), self._turn.shape[1]))
-        for block in row_slices(rows, len(self._landmarks)):
-            features[block] = self._kernel(rows[block], self._landmarks) @ self._turn
-        return features
+
+def _in_blocks(kernel_to: Kernel, rows: FloatArray, landmarks: int) -> FloatArray:
+    values = np.empty((len(rows), landmarks))
+    for block in row_slices(rows, landmarks, _CACHED):
+        values[block] = kernel_to(rows[block])
+    return values
 
 
 class KernelFeatures:
@@ -52,31 +83,32 @@ class KernelFeatures:
 
     def __init__(self, labelled: LabelledSample, seed: int) -> None:
         self.labelled, self.seed = labelled, seed
-        chosen = self._landmarks(labelled)
+        numbers = self._landmarks(labelled)
+        chosen = labelled.rows[numbers]
         self.sigma = kernel.median_distance(chosen)
-        self.additive = RowFeatures(additive_kernel, chosen, _SAMPLES)
-        self.local = RowFeatures(_gaussians([np.eye(chosen.shape[1])], chosen), chosen, _SAMPLES)
+        local = _gaussians([(chosen, self.sigma, lambda rows: rows)])
+        self.additive, _ = RowFeatures.learn(additive_kernel(chosen), labelled.rows, numbers, _SAMPLES)
+        self.local, _ = RowFeatures.learn(local, labelled.rows, numbers, _SAMPLES)
 
-    def _landmarks(self, labelled: LabelledSample) -> FloatArray:
-        """Rows that stand for all, drawn evenly from the classes, (l, d)."""
-        count = _MORE_LANDMARKS if _MANY <= len(labelled.rows) <= _TOO_MANY else _LANDMARKS
-        return labelled.rows[labelled.draw(count, self.seed)]
+    def _landmarks(self, labelled: LabelledSample) -> IntArray:
+        """Numbers of rows that stand for all, drawn evenly from the classes, (l,)."""
+        return labelled.draw(_MORE_LANDMARKS if _MANY <= len(labelled.rows) <= _TOO_MANY else _LANDMARKS, self.seed)
 
     @cached_property
     def learned(self) -> RowFeatures:
         """Features of the kernel learned from all labelled rows."""
-        return self._learn(self.labelled, _SAMPLES)
+        return self.learn(self.labelled, _SAMPLES)[0]
 
-    def learn(self, labelled: LabelledSample) -> RowFeatures:
-        """Features of the kernel learned from some labelled rows."""
-        return self.learned if labelled is self.labelled else self._learn(labelled)
-
-    def _learn(self, labelled: LabelledSample, remembered: int = 0) -> RowFeatures:
-        """Gaussians of three widths in two metrics learned from the labels."""
-        learners = (metric.column_metric, metric.direction_metric)
-        turns = [learn(labelled.rows, labelled.codes, labelled.balanced) for learn in learners]
-        chosen = self._landmarks(labelled)
-        return RowFeatures(_gaussians(turns, chosen), chosen, remembered)
+    def learn(self, labelled: LabelledSample, remembered: int = 0) -> tuple[RowFeatures, FloatArray]:
+        """Gaussians of three widths in two metrics learned from labelled rows, and the features of these, (n, l)."""
+        moments = metric.ClassMoments.of(labelled.rows, labelled.codes, labelled.balanced)
+        by_column, by_direction = metric.column_metric(moments), metric.direction_metric(moments)
+        numbers = self._landmarks(labelled)
+        spaces = [
+            _space(labelled.rows[numbers], lambda rows: rows * by_column),
+            _space(labelled.rows[numbers], lambda rows: rows @ by_direction),
+        ]
+        return RowFeatures.learn(_gaussians(spaces), labelled.rows, numbers, remembered)
 
     def sample(self, new: FloatArray) -> tuple[IntArray, IntArray]:
         """Numbers of labelled and of new rows, drawn where there are many: beside some thousand others are nothing."""
@@ -85,21 +117,27 @@ class KernelFeatures:
         return self.labelled.draw(_MOST_LABELLED, self.seed), np.sort(random.choice(len(new), count, replace=False))
 
 
-def additive_kernel(a: FloatArray, b: FloatArray) -> FloatArray:
-    """|a| + |b| - |a - b| summed over columns, (k, l): linear splines, and the kernel of the energy distance."""
-    return np.asarray(np.abs(a).sum(axis=1)[:, None] + np.abs(b).sum(axis=1) - cdist(a, b, "cityblock"))
+def additive_kernel(landmarks: FloatArray) -> Kernel:
+    """|a| + |b| - |a - b| summed over columns: linear splines, and the kernel of the energy distance."""
+    lengths = np.abs(landmarks).sum(axis=1)
+    return lambda rows: np.abs(rows).sum(axis=1)[:, None] + lengths - cdist(rows, landmarks, "cityblock")
 
 
-def _gaussians(turns: list[FloatArray], rows: FloatArray) -> Kernel:
-    """The sum of Gaussians of three widths after each of some linear maps (d, d)."""
-    units = [kernel.median_distance(rows @ turn) for turn in turns]
+def _space(landmarks: FloatArray, turn: Map) -> Space:
+    turned_landmarks = turn(landmarks)
+    return turned_landmarks, kernel.median_distance(turned_landmarks[:: -(-len(landmarks) // _MEDIAN_ROWS)]), turn
 
-    def values(a: FloatArray, b: FloatArray) -> FloatArray:
-        total = np.zeros((len(a), len(b)))
-        for turn, unit in zip(turns, units, strict=True):
-            left, right = a @ turn, b @ turn
-            direct = kernel.needs_direct_differences(kernel.radius(left, right), WIDTHS[-1] * unit, a.shape[1])
-            squared = kernel.squared_distances(left, right, direct)
+
+def _gaussians(spaces: list[Space]) -> Kernel:
+    """The sum of Gaussians of three widths in each of some spaces."""
+
+    def values(rows: FloatArray) -> FloatArray:
+        total = np.zeros((len(rows), len(spaces[0][0])))
+        for landmarks, unit, turn in spaces:
+            left = turn(rows)
+            radius = kernel.radius(left, landmarks)
+            direct = kernel.needs_direct_differences(radius, WIDTHS[-1] * unit, rows.shape[1])
+            squared = kernel.squared_distances(left, landmarks, direct)
             for factor, psi in zip(WIDTHS, kernel.features(squared, WIDTHS * unit), strict=True):
                 total += factor * psi
         return total

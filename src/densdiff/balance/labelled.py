@@ -42,6 +42,14 @@ class LabelledSample:
         """Weights that sum to 1, as much for each class, (n,)."""
         return np.asarray(self.omega / self.n_classes)
 
+    def fold_weights(self, groups: IntArray) -> FloatArray:
+        """Balanced weights without the rows of each fold in turn, and last of all rows, (folds + 1, n)."""
+        weights = np.empty((int(groups.max()) + 2, len(self.codes)))
+        for fold, of_fold in enumerate(weights):
+            kept = np.where(groups == fold, 0.0, self.omega)
+            of_fold[:] = kept / np.bincount(self.codes, kept)[self.codes] / self.n_classes
+        return weights
+
     def select(self, chosen: npt.NDArray[np.bool_] | IntArray) -> "LabelledSample":
         """The chosen rows, their weights scaled to sum to 1 within each class again."""
         codes, omega = self.codes[chosen], self.omega[chosen]

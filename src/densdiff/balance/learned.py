@@ -41,23 +41,29 @@ class Matching:
     """The nearest mixture of class means in a kernel, from features of labelled and new rows."""
 
     labelled: LabelledSample
-    features: FloatArray  # (n, r)
-    new: FloatArray  # (m, r)
+    of_rows: RowFeatures
+    new: FloatArray  # (m, d)
 
     @cached_property
     def means(self) -> FloatArray:
-        return np.asarray(self.labelled.indicator.T @ self.features)  # (K, r)
+        return np.asarray(self.labelled.indicator.T @ self.of_rows(self.labelled.rows))  # (K, r)
+
+    @cached_property
+    def of_new(self) -> FloatArray:
+        """Mean kernels between new rows and classes, (m, K)."""
+        return np.asarray(self.of_rows.kernels(self.new) @ self.of_rows.weights(self.means.T))
 
     def priors(self) -> FloatArray:
-        return quadratic_minimum(self.means @ self.means.T, self.means @ self.new.mean(axis=0))  # E6
+        return quadratic_minimum(self.means @ self.means.T, self.of_new.mean(axis=0))  # E6
 
     def variance(self, shares: FloatArray) -> float:
         """Of the shares, from the kernel's mean to each class, for labelled rows without the pair with themselves."""
-        own, omega = np.arange(len(self.features)), self.labelled.omega
-        values = self.features @ self.means.T  # (n, K)
-        values[own, self.labelled.codes] -= omega * np.square(self.features).sum(axis=1)
+        features = self.of_rows(self.labelled.rows)
+        own, omega = np.arange(len(features)), self.labelled.omega
+        values = features @ self.means.T  # (n, K)
+        values[own, self.labelled.codes] -= omega * np.einsum("ij,ij->i", features, features)
         values[own, self.labelled.codes] /= 1.0 - omega
-        return variance_of_shares(values, self.labelled, self.new @ self.means.T, shares)
+        return variance_of_shares(values, self.labelled, self.of_new, shares)
 
 
 class LearnedMixture:
@@ -76,7 +82,7 @@ class LearnedMixture:
         if self.classifier is not None:
             return [classifier_scores(self.classifier, labelled, groups)]
         return [
-            learned_kernel_scores(labelled, groups, features.learn),
+            learned_kernel_scores(labelled, groups, features),
             kernel_scores(labelled, groups, features.local),
             kernel_scores(labelled, groups, features.additive),
             logistic_scores(labelled, groups),
@@ -130,8 +136,7 @@ class LearnedMixture:
         if self.classifier is not None:
             return self.likely, 0.0
         shares, (labelled, new) = _inner(self.likely), self._sample
-        kernels = (self.features.additive, self.features.learned)
-        matchings = [Matching(labelled, of_rows(labelled.rows), of_rows(new)) for of_rows in kernels]
+        matchings = [Matching(labelled, of_rows, new) for of_rows in (self.features.additive, self.features.learned)]
         likelihood = variance_of_shares(
             self.held / (self.held @ shares)[:, None],
             self.labelled,
@@ -165,9 +170,10 @@ class LearnedMixture:
         kernels = [(of_rows(labelled.rows), of_rows(new)) for of_rows in (self.features.additive, self.features.local)]
         scores = self.models[-1]
         held = _centred(scores.held[self._numbers[0]])
-        of_scores = RowFeatures(additive_kernel, held[labelled.draw(_SCORE_LANDMARKS, self.features.seed)])
+        numbers = labelled.draw(_SCORE_LANDMARKS, self.features.seed)
+        of_scores, of_held = RowFeatures.learn(additive_kernel(held[numbers]), held, numbers)
         of_new = np.mean([of_scores(_centred(score(new))) for score in scores.folds], axis=0)
-        kernels.append((of_scores(held), of_new))
+        kernels.append((of_held, of_new))
         means = [FeatureMeans.of(rows, labelled.indicator, of_new) for rows, of_new in kernels]
         return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self.features.seed, 10]))
 

@@ -5,14 +5,18 @@ How the scores of several models are combined is decided in `learned`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.base import clone
 
-from densdiff.balance.features import RowFeatures
+from densdiff.balance.features import KernelFeatures, RowFeatures
 from densdiff.balance.labelled import IntArray, LabelledSample
-from densdiff.core.class_scores import LEAST_SCORE, FeatureRidge
+from densdiff.core.calibration import softmax
+from densdiff.core.class_scores import LEAST_SCORE, FeatureRidge, downhill
+from densdiff.core.logistic import logistic_fits
 from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
 
@@ -33,14 +37,17 @@ class ScoreModel:
 
 def logistic_scores(labelled: LabelledSample, groups: IntArray) -> ScoreModel:
     """Scores by a regularized logistic regression, all classes counting the same."""
-    from sklearn.linear_model import LogisticRegression  # loads what answers of other kinds do not need
+    *folds, full = logistic_fits(labelled.rows, labelled.codes, labelled.fold_weights(groups))
+    scorers = [_linear_scorer(at) for at in folds]
+    held = np.empty((len(labelled.codes), labelled.n_classes))
+    for fold, score in enumerate(scorers):
+        held[groups == fold] = score(labelled.rows[groups == fold])
+    return ScoreModel(held, _linear_scorer(full), scorers)
 
-    def fit(train: LabelledSample) -> Scorer:
-        weights = train.balanced * len(train.codes)
-        model = LogisticRegression(max_iter=500, tol=1e-3).fit(train.rows, train.codes, weights)
-        return lambda rows: _log_probabilities(model, rows)
 
-    return _cross_fitted(labelled, groups, fit)
+def _linear_scorer(at: FloatArray) -> Scorer:
+    """From slopes and, last, intercepts (K, d + 1)."""
+    return lambda rows: _cut_logarithms(softmax(rows @ at[:, :-1].T + at[:, -1]))
 
 
 def classifier_scores(classifier: Any, labelled: LabelledSample, groups: IntArray) -> ScoreModel:
@@ -88,7 +95,11 @@ def _cross_fitted(labelled: LabelledSample, groups: IntArray, fit: Callable[[Lab
 
 
 def _log_probabilities(model: Any, rows: FloatArray) -> FloatArray:
-    return np.log(np.maximum(np.asarray(model.predict_proba(rows), dtype=np.float64), _LEAST_PROBABILITY))
+    return _cut_logarithms(np.asarray(model.predict_proba(rows), dtype=np.float64))
+
+
+def _cut_logarithms(probabilities: FloatArray) -> FloatArray:
+    return np.asarray(np.log(np.maximum(probabilities, _LEAST_PROBABILITY)))
 
 
 def _decision_values(model: Any, rows: FloatArray) -> FloatArray:
@@ -97,44 +108,61 @@ def _decision_values(model: Any, rows: FloatArray) -> FloatArray:
     return values if values.ndim == 2 else np.column_stack([np.zeros(len(values)), values])
 
 
-def learned_kernel_scores(
-    labelled: LabelledSample, groups: IntArray, learn: Callable[[LabelledSample], RowFeatures]
-) -> ScoreModel:
+def learned_kernel_scores(labelled: LabelledSample, groups: IntArray, kernels: KernelFeatures) -> ScoreModel:
     """Scores by least squares in the space of a kernel that each fold learns without its rows."""
-    held, models = np.empty((len(LAMS), len(labelled.codes), labelled.n_classes)), []
+    folds = []
     for fold in range(int(groups.max()) + 1):
         out = groups == fold
         train = labelled.select(~out)
-        features = learn(train)
-        ridge = FeatureRidge(features(train.rows), train.targets, train.balanced)
-        maps = [ridge.slopes(lam) for lam in LAMS]
-        of_held = features(labelled.rows[out])
-        held[:, out] = [of_held @ slopes + offset for slopes, offset in maps]
-        models.append((features, maps))
-    errors = np.square(held - labelled.targets).sum(axis=2) @ labelled.balanced
-    best, features = int(errors.argmin()), learn(labelled)
-    full = FeatureRidge(features(labelled.rows), labelled.targets, labelled.balanced).slopes(LAMS[best])
-    folds = [_kernel_scorer(of_fold, maps[best]) for of_fold, maps in models]
-    return ScoreModel(_logarithms(held[best]), _kernel_scorer(features, full), folds)
+        features, of_train = kernels.learn(train)
+        ridge = FeatureRidge(of_train, train.targets, train.balanced)
+        folds.append(KernelFold(features, ridge, out, features(labelled.rows[out])))
+    return _ridge_scores(labelled, folds, kernels.learned)
 
 
 def kernel_scores(labelled: LabelledSample, groups: IntArray, features: RowFeatures) -> ScoreModel:
     """The same for a kernel without labels, whose features of the labelled rows serve all folds."""
-    of_rows, targets, weights = features(labelled.rows), labelled.targets, labelled.balanced
-    ridge = FeatureRidge(of_rows, targets, weights)
-    lam = float(LAMS[ridge.left_out_errors(of_rows, targets, weights, LAMS).argmin()])
-    held, folds = np.empty((len(labelled.codes), labelled.n_classes)), []
-    for fold in range(int(groups.max()) + 1):
+    of_rows, targets, folds = features(labelled.rows), labelled.targets, []
+    for fold, weights in enumerate(labelled.fold_weights(groups)[:-1]):
         out = groups == fold
-        slopes, offset = FeatureRidge(of_rows[~out], targets[~out], labelled.select(~out).balanced).slopes(lam)
-        held[out] = of_rows[out] @ slopes + offset
-        folds.append(_kernel_scorer(features, (slopes, offset)))
-    return ScoreModel(_logarithms(held), _kernel_scorer(features, ridge.slopes(lam)), folds)
+        ridge = FeatureRidge(of_rows[~out], targets[~out], weights[~out])
+        folds.append(KernelFold(features, ridge, out, of_rows[out]))
+    return _ridge_scores(labelled, folds, features)
 
 
-def _kernel_scorer(features: RowFeatures, linear: tuple[FloatArray, FloatArray]) -> Scorer:
-    slopes, offset = linear
-    return lambda rows: _logarithms(features(rows) @ slopes + offset)
+@dataclass(frozen=True)
+class KernelFold:
+    """Least squares without the rows of a fold, and the features of these rows."""
+
+    features: RowFeatures
+    ridge: FeatureRidge
+    out: npt.NDArray[np.bool_]  # (n,)
+    of_out: FloatArray  # (rows of the fold, l)
+
+
+def _ridge_scores(labelled: LabelledSample, folds: list[KernelFold], features: RowFeatures) -> ScoreModel:
+    """Scores at the lam whose squared error on the rows held out is least, found downhill from the middle."""
+    targets, weights = labelled.targets, labelled.balanced
+
+    @cache
+    def held_out(place: int) -> tuple[float, FloatArray, list[tuple[FloatArray, FloatArray]]]:
+        """The error at one lam, the scores of the rows held out, and the maps of the folds."""
+        maps = [fold.ridge.slopes(LAMS[place]) for fold in folds]
+        held = np.empty(targets.shape)
+        for fold, (slopes, offset) in zip(folds, maps, strict=True):
+            held[fold.out] = fold.of_out @ slopes + offset
+        return float(weights @ np.square(held - targets).sum(axis=1)), held, maps
+
+    best = downhill(lambda place: held_out(place)[0], len(LAMS))
+    _, held, maps = held_out(best)
+    full = FeatureRidge(features(labelled.rows), targets, weights).slopes(LAMS[best])
+    scorers = [_kernel_scorer(fold.features, *linear) for fold, linear in zip(folds, maps, strict=True)]
+    return ScoreModel(_logarithms(held), _kernel_scorer(features, *full), scorers)
+
+
+def _kernel_scorer(features: RowFeatures, slopes: FloatArray, offset: FloatArray) -> Scorer:
+    weights = features.weights(slopes)
+    return lambda rows: _logarithms(features.kernels(rows) @ weights + offset)
 
 
 def _logarithms(scores: FloatArray) -> FloatArray:

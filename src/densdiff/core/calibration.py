@@ -11,6 +11,7 @@ from densdiff.core.scaling import FloatArray
 # moves the shares directly, and classifiers of balanced rows hardly need one.
 _WEIGHT_PENALTY, _BIAS_PENALTY = 5.0, 100.0
 _STEPS = 50
+_FALL = 1e-9  # of the objective: Newton's next step would be its square
 
 
 class StackedScores:
@@ -23,12 +24,14 @@ class StackedScores:
     def __init__(self, scores: FloatArray, targets: FloatArray, weights: FloatArray) -> None:
         parts = len(scores)
         self.weights, self.biases, used = np.zeros(parts), np.zeros(targets.shape[1]), np.arange(parts)
+        centred, at = _centred(scores), np.append(np.full(parts, 1.0 / parts), self.biases)
         while len(used):
-            values, biases = _fit(_centred(scores[used]), targets, weights, np.full(len(used), 1.0 / parts))
-            if values.min() >= 0.0:
-                self.weights[used], self.biases = values, biases
+            at = _fit(centred[used], targets, weights, 1.0 / parts, at)
+            least = int(at[: len(used)].argmin())
+            if at[least] >= 0.0:
+                self.weights[used], self.biases = at[: len(used)], at[len(used) :]
                 break
-            used = np.delete(used, values.argmin())
+            used, at = np.delete(used, least), np.delete(at, least)  # what is left of the answer is near the next one
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Probabilities of the classes, as if all had the same share, from scores (J, m, K), (m, K)."""
@@ -49,13 +52,13 @@ def _centred(scores: FloatArray) -> FloatArray:
     return np.asarray(scores - scores.mean(axis=2, keepdims=True))
 
 
-def _fit(
-    scores: FloatArray, targets: FloatArray, weights: FloatArray, start: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Weights (J,) and biases (K,) by Newton's method, halved until the objective falls; the objective is convex."""
-    parts, classes = len(start), targets.shape[1]
-    origin = np.append(start, np.zeros(classes))
-    at, penalty = origin.copy(), _penalty(parts, classes)
+def _fit(scores: FloatArray, targets: FloatArray, weights: FloatArray, middle: float, at: FloatArray) -> FloatArray:
+    """Weights and biases (J + K,) by Newton's method, halved until the objective falls; the objective is convex.
+
+    Weights are drawn to ``middle``, biases to 0; the search begins at ``at``.
+    """
+    parts, classes = len(scores), targets.shape[1]
+    origin, penalty = np.repeat([middle, 0.0], [parts, classes]), _penalty(parts, classes)
     value, probabilities = _objective(at, origin, scores, targets, weights)
     for _ in range(_STEPS):
         away = (probabilities - targets) * weights[:, None]  # (n, K)
@@ -71,9 +74,9 @@ def _fit(
             break
         at, probabilities, fallen = at + length * step, its, value - reached
         value = reached
-        if fallen <= 1e-12 * max(1.0, value):
+        if fallen <= _FALL * max(1.0, value):
             break
-    return at[:parts], at[parts:]
+    return at
 
 
 def _objective(
@@ -94,9 +97,9 @@ def _curvature(scores: FloatArray, probabilities: FloatArray, weights: FloatArra
     weighted = probabilities * weights[:, None]
     means = np.einsum("jnk,nk->jn", scores, probabilities)
     around = scores - means[:, :, None]  # (J, n, K)
-    matrix = np.diag(_penalty(parts, classes))
-    matrix[:parts, :parts] += np.einsum("ink,jnk,nk->ij", around, around, weighted, optimize=True)
-    mixed = np.einsum("jnk,nk->jk", around, weighted)
+    matrix, scaled = np.diag(_penalty(parts, classes)), around * weighted
+    matrix[:parts, :parts] += scaled.reshape(parts, -1) @ around.reshape(parts, -1).T
+    mixed = scaled.sum(axis=1)
     matrix[:parts, parts:] += mixed
     matrix[parts:, :parts] += mixed.T
     matrix[parts:, parts:] += np.diag(weighted.sum(axis=0)) - weighted.T @ probabilities

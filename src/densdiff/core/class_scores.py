@@ -4,10 +4,12 @@ The kernel is given between all rows, or by features of the rows. Kernels come f
 by those who call.
 """
 
-from collections.abc import Iterator, Sized
+from collections.abc import Callable, Iterator, Sized
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dtrmm
+from scipy.linalg.lapack import dtrtri
 
 from densdiff.core.scaling import FloatArray
 
@@ -53,46 +55,48 @@ class FeatureRidge:
         self._middle, self._mean = weights @ features, weights @ targets  # (r,), (K,)
         root = np.sqrt(weights)[:, None]
         weighted = root * features
-        self._scatter = weighted.T @ weighted - np.outer(self._middle, self._middle)  # (r, r)
+        scatter = weighted.T @ weighted  # (r, r)
+        size = float(np.trace(scatter))
+        self._scatter = scatter - np.outer(self._middle, self._middle)
         self._loads = weighted.T @ (root * targets) - np.outer(self._middle, self._mean)  # (r, K)
         self._unit = float(np.trace(self._scatter)) / len(features)
-        if self._unit <= _ROUNDING * float(np.square(features).sum(axis=1) @ weights):
+        if self._unit <= _ROUNDING * size:
             self._unit, self._loads = 1.0, np.zeros_like(self._loads)  # equal rows have nothing to learn from
 
     def slopes(self, lam: float) -> tuple[FloatArray, FloatArray]:
         """The map (r, K) and the offset (K,) that give scores to features."""
-        size = self._unit * lam
-        factor = cho_factor(self._scatter + size * np.eye(len(self._scatter)), overwrite_a=True, check_finite=False)
+        matrix = self._scatter.copy()
+        matrix.flat[:: len(matrix) + 1] += self._unit * lam
+        factor = cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
         slopes = cho_solve(factor, self._loads, check_finite=False)
         return slopes, self._mean - self._middle @ slopes
 
-    def left_out_errors(
-        self, features: FloatArray, targets: FloatArray, weights: FloatArray, lams: FloatArray
-    ) -> FloatArray:
-        """Weighted squared error of the scores that rows would get without themselves, for each lam, (L,)."""
-        values, vectors = np.linalg.eigh(self._scatter)
-        along = (features - self._middle) @ vectors  # (n, r)
-        loads, squares = vectors.T @ self._loads, np.square(along)
-        errors = []
-        for lam in lams:
-            shrunk = 1.0 / (np.maximum(values, 0.0) + self._unit * lam)  # (r,)
-            kept = 1.0 - weights * (1.0 + squares @ shrunk)
-            residuals = targets - self._mean - along @ (shrunk[:, None] * loads)
-            errors.append(weights @ np.square(residuals / np.maximum(kept, _ROUNDING)[:, None]).sum(axis=1))
-        return np.array(errors)
+
+def downhill(error: Callable[[int], float], count: int) -> int:
+    """The place of the least error among 0, .., count - 1, if errors fall and then rise; sought from the middle on."""
+    best = count // 2
+    for step in (-1, 1):
+        while 0 <= best + step < count and error(best + step) < error(best):
+            best += step
+    return best
 
 
 def landmark_map(gram: FloatArray) -> FloatArray:
-    """The map (l, l) that turns kernels to landmarks into features whose products are the kernel.
+    """The map (l, l), upper triangular, that turns kernels to landmarks into features whose products are the kernel.
 
     ``gram`` (l, l) is the kernel between the landmarks, positive semidefinite; equal landmarks are no harm.
     """
     size = float(np.trace(gram)) / len(gram) or 1.0
     root = np.linalg.cholesky(gram + _JITTER * size * np.eye(len(gram)))
-    return np.asarray(solve_triangular(root, np.eye(len(gram)), lower=True, check_finite=False).T)
+    return np.asarray(dtrtri(root.T, lower=0)[0])
 
 
-def row_slices(rows: Sized, columns: int) -> Iterator[slice]:
+def turned(kernels: FloatArray, turn: FloatArray) -> FloatArray:
+    """The product of kernels (m, l) and a map that is upper triangular, (m, l), in half the time of any other map."""
+    return np.asarray(dtrmm(1.0, turn.T, kernels.T, lower=1).T)
+
+
+def row_slices(rows: Sized, columns: int, entries: int = _BLOCK) -> Iterator[slice]:
     """Slices of the rows whose kernel with so many columns is one block."""
-    step = max(1, _BLOCK // columns)
+    step = max(1, entries // columns)
     return (slice(start, start + step) for start in range(0, len(rows), step))

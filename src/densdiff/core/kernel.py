@@ -85,7 +85,8 @@ def gaussian(a: FloatArray, b: FloatArray, sigma: float) -> FloatArray:
 def median_distance(rows: FloatArray) -> float:
     """Median distance between rows that differ, from a thousand of them at most; 1 if all are equal."""
     subset = rows[:: -(-len(rows) // _MEDIAN_ROWS)]
-    squared = squared_distances(subset, subset, True)[np.triu_indices(len(subset), 1)]
+    with np.errstate(over="ignore"):
+        squared = pdist(subset, "sqeuclidean")
     squared = squared[squared > _SAME]
     return float(np.sqrt(np.median(squared))) if squared.size else 1.0
 

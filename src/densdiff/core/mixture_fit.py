@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.scaling import FloatArray
-from densdiff.core.simplex import quadratic_minimum
+from densdiff.core.simplex import quadratic_minima
 
 DRAWS = 299
 _ROUNDING = 1e-12
@@ -40,10 +40,10 @@ class FeatureMeans:
         """The largest squared norm of a mean: distances far below are rounding."""
         return float(np.square(self.classes).sum(axis=1).max() + np.square(self.new).sum())
 
-    def least_distance(self, target: FloatArray) -> float:
-        """Squared distance of a mean (r,) to the nearest mixture of the class means."""
-        shares = quadratic_minimum(self.classes @ self.classes.T, self.classes @ target)
-        return float(np.square(shares @ self.classes - target).sum())
+    def least_distances(self, targets: FloatArray) -> FloatArray:
+        """Squared distances of means (N, r) to the nearest mixture of the class means, (N,)."""
+        shares = quadratic_minima(self.classes @ self.classes.T, targets @ self.classes.T)
+        return np.asarray(np.square(shares @ self.classes - targets).sum(axis=1))
 
     def noise(self, of_labelled: FloatArray, of_new: FloatArray) -> FloatArray:
         """Sums of the residuals with multipliers (draws, n) and (draws, m), (draws, r)."""
@@ -63,9 +63,9 @@ def mixture_pvalue(
     observed, null = [], []
     for means in kernels:
         center = shares @ means.classes
-        drawn = np.array([means.least_distance(center - noise) for noise in means.noise(of_labelled, of_new)])
+        drawn = means.least_distances(center - means.noise(of_labelled, of_new))
         level = float(drawn.mean()) or 1.0
-        found = means.least_distance(means.new)
+        found = float(means.least_distances(means.new[None])[0])
         observed.append(0.0 if found <= _ROUNDING * means.size else found / level)
         null.append(drawn / level)
     exceeds = np.max(null, axis=0) >= max(observed) * (1.0 - 1e-9)

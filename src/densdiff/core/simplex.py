@@ -5,6 +5,7 @@ Features of rows, and the classes they stand for, are made in `balance`.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy.optimize import nnls
@@ -13,6 +14,7 @@ from densdiff.core.scaling import FloatArray
 
 _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0 and 1 can be reached
 _FLAT = 1e-12
+_REGULAR = 1e6  # condition up to which a linear system is as good as the active-set solver
 _STEPS, _FIRST_STEPS = 60, 5
 _GRID = 201
 
@@ -21,19 +23,45 @@ def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
     """The p that minimizes p'Ap - 2 b'p over the simplex, (K,); A is positive semidefinite up to rounding.
 
     Where the form is flat, the nearest to equal shares.
-
-    The form is |G p|^2 + const with G = R - t 1' and A = R'R. The shortest G p over the simplex is the solution of
-    min |G y|^2 + (1'y - 1)^2 over y >= 0, divided by its sum: one call of an active-set solver, no penalty to choose.
     """
-    size = float(np.abs(matrix).max()) or 1.0
-    values, vectors = np.linalg.eigh(matrix / size)
-    root = np.sqrt(np.maximum(values, 0.0) + _FLAT)
-    target = vectors.T @ (vector / size + _FLAT / len(vector)) / root
-    columns = (vectors * root).T - target[:, None]  # (K, K)
-    columns /= float(np.abs(columns).max()) or 1.0
-    stacked = np.vstack([columns, np.ones(len(vector))])
-    solution, _ = nnls(stacked, np.append(np.zeros(len(vector)), 1.0))
-    return np.asarray(solution / solution.sum())
+    return np.asarray(quadratic_minima(matrix, vector[None])[0])
+
+
+def quadratic_minima(matrix: FloatArray, vectors: FloatArray) -> FloatArray:
+    """The p that minimizes p'Ap - 2 b'p over the simplex for each row b of ``vectors`` (N, K), (N, K).
+
+    The minimum on the plane of shares that sum to 1, where none is negative. Else the form is |G p|^2 + const with
+    G = R - t 1' and A = R'R. The shortest G p over the simplex is the solution of min |G y|^2 + (1'y - 1)^2 over
+    y >= 0, divided by its sum: one call of an active-set solver, no penalty to choose.
+    """
+    size, k = float(np.abs(matrix).max()) or 1.0, len(matrix)
+    matrix, vectors = matrix / size, vectors / size
+    tangent = _tangent(k)
+    on_plane = tangent.T @ matrix @ tangent  # (K - 1, K - 1)
+    if k > 1 and np.linalg.cond(on_plane) < _REGULAR and float(np.trace(on_plane)) > _FLAT * _REGULAR:
+        slopes = (vectors - matrix.mean(axis=0)) @ tangent  # at equal shares
+        minima = 1.0 / k + np.linalg.solve(on_plane, slopes.T).T @ tangent.T  # (N, K)
+        if k == 2:
+            first = np.clip(minima[:, :1], 0.0, 1.0)
+            return np.hstack([first, 1.0 - first])
+    else:
+        minima = np.full(vectors.shape, -1.0)
+    outside = np.flatnonzero(minima.min(axis=1) < 0.0)
+    if len(outside):
+        values, basis = np.linalg.eigh(matrix)
+        root = np.sqrt(np.maximum(values, 0.0) + _FLAT)
+        targets = (vectors[outside] + _FLAT / k) @ basis / root  # (.., K)
+        for number, target in zip(outside, targets, strict=True):
+            minima[number] = _shortest((basis * root).T - target[:, None])
+    return np.asarray(minima / minima.sum(axis=1, keepdims=True))
+
+
+def _shortest(columns: FloatArray) -> FloatArray:
+    """The y >= 0 whose direction is that of the shortest vector in the hull of the columns (K, K)."""
+    columns = columns / (float(np.abs(columns).max()) or 1.0)
+    right = np.zeros(len(columns) + 1)
+    right[-1] = 1.0
+    return np.asarray(nnls(np.vstack([columns, np.ones(columns.shape[1])]), right)[0])
 
 
 def likeliest_shares(ratios: FloatArray, weights: FloatArray, prior: float) -> FloatArray:
@@ -43,6 +71,7 @@ def likeliest_shares(ratios: FloatArray, weights: FloatArray, prior: float) -> F
     a quadratic minimum on the simplex, halved until the objective rises; the objective is concave. The first steps
     are of expectation and maximization: from equal shares, densities near 0 would send Newton's astray.
     """
+    ratios = ratios / ratios.max(axis=1, keepdims=True)
     p = np.full(ratios.shape[1], 1.0 / ratios.shape[1])
     for _ in range(_FIRST_STEPS):
         p = p * (weights @ (ratios / (ratios @ p)[:, None])) / weights.sum()
@@ -134,6 +163,7 @@ class Moments:
         return _accepted_interval(misfit, quantile**2)
 
 
+@cache
 def _tangent(k: int) -> FloatArray:
     """An orthonormal basis of the directions whose entries sum to 0, (k, k - 1)."""
     return np.asarray(np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, : k - 1]]))[0][:, 1:])

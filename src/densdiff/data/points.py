@@ -208,7 +208,7 @@ def check_new_rows(data: Any, names: tuple[str, ...], notes: list[str], levels: 
 def _first_copies(rows: FloatArray, codes: npt.NDArray[np.intp], where: str, notes: list[str]) -> npt.NDArray[np.bool_]:
     """All rows, or the first of each if all occur equally often: copies are no new observations, (n,)."""
     is_first = np.ones(len(rows), dtype=bool)
-    if len(rows) < 2 or rows.size > HASH_ENTRIES or not (rows[1:, 0] == rows[0, 0]).any():
+    if len(rows) < 2 or rows.size > HASH_ENTRIES or not (rows[1:] == rows[0]).all(axis=1).any():
         return is_first
     _, first, counts = np.unique(np.column_stack([rows, codes]), axis=0, return_index=True, return_counts=True)
     if counts.min() == 1 or counts.min() != counts.max() or len(counts) < 10:
