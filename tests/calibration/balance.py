@@ -132,7 +132,7 @@ def cells():
 def report(share=1.0):
     """The table as text, and a line for each figure below its target."""
     chosen = cells()
-    many = [max(10, round(share * RUNS / (4 if cell.new > 100 else 1))) for cell in chosen]
+    many = [max(10, round(share * RUNS))] * len(chosen)
     jobs = in_chunks(chosen, many, 25)
     tables = gathered(_chunk, jobs, len(chosen))
     return tabulated(INTRO, HEADER, chosen, map(np.array, tables), _line)

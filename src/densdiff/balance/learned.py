@@ -31,7 +31,7 @@ FOLDS, _FEW_FOLDS, _MANY = 5, 3, 400  # the second number from so many labelled 
 _LEAST_PROBABILITY = 1e-3  # a class no new row is denied: a classifier's certainty is worth no more
 _PRIOR = 0.5  # rows of each class that pull shares to equal ones
 _LEAST_SHARE = 0.05  # at which features of rare classes are no longer enlarged
-_SHARPNESS = 4.0  # power of the variances that weigh the two answers
+_SHARPNESS = 2.0  # power of the variances that weigh the two answers: they are noisy themselves
 _SCORE_LANDMARKS = 100
 _ROWS = 20_000  # new rows whose scores are computed at a time
 
