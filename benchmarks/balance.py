@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 
 import densdiff as dd
 from benchmarks import balance_cells
-from benchmarks.balance_cells import DATA, PEERS, from_quapy, quapy, read
+from benchmarks.balance_cells import DATA, PEERS, peers_on, quapy, read
 from benchmarks.measure import ERROR, one_core, record, skip, standardized
 from benchmarks.peers import Skipped
 
@@ -43,11 +43,12 @@ def ours(x, y, x_new, model=None):
     return dd.ClassBalance(model=model, random_state=0).fit(x, y).predict(x_new)
 
 
-def all_priors(peers, x, y, x_new):
-    """Priors (K,) by every method, by name."""
+def all_priors(key, x, y, x_new):
+    """Priors (K,) by every method, by name; those of QuaPy on the draw called ``key`` are kept on disk."""
     classes = np.max(y) + 1
     found = {DEFAULT: ours(x, y, x_new), "densdiff, KDEDifference": ours(x, y, x_new, dd.KDEDifference())}
-    found |= {name: from_quapy(name, x, y, x_new) for name in peers if quapy}
+    if quapy:
+        found |= {name: priors for name, (priors, _) in peers_on(key, x, y, x_new).items()}
     return found | {EQUAL: np.full(classes, 1 / classes)}
 
 
@@ -62,7 +63,7 @@ def paper_run(number, x, y, step, run):
     """Squared error of the second class's prior by method, and misclassification by the balance weighted to."""
     labelled, unlabelled = paper_draw(number, y, step, run)
     rows = x[labelled], y[labelled], x[unlabelled]
-    found = all_priors(PEERS, *rows)
+    found = all_priors(f"paper-{PAPER[number]}-{step}-{run}", *rows)
     balances = {"true balance": np.array([1 - PRIORS[step], PRIORS[step]])}
     balances |= {name: found[name] for name in (DEFAULT, "EMQ") if name in found}
     balances["unweighted"] = found[EQUAL]  # the training balance, 20 rows a class

@@ -110,37 +110,30 @@ def _priors(name, x, y, x_new):
         return np.asarray(quantifier.fit(x, y).predict(x_new))
 
 
-def peers_on(name, labelled, new, run):
-    """Priors (K,) and seconds by peer on one draw, from disk if they have been found before."""
-    path = CACHE / "balance" / f"{name}-{labelled}-{new}-{run}.pickle"
+def peers_on(key, x, y, x_new):
+    """Priors (K,) and seconds by peer on the draw of this name, from disk if they have been found before."""
+    path = CACHE / "balance" / f"{key}.pickle"
     if not path.exists():
-        x, y = read(name)
-        chosen, unlabelled = draw(name, labelled, new, run)
         answers = {}
         for peer in PEERS:
             start = time.perf_counter()
-            priors = from_quapy(peer, x[chosen], y[chosen], x[unlabelled])
-            answers[peer] = priors, time.perf_counter() - start
+            answers[peer] = from_quapy(peer, x, y, x_new), time.perf_counter() - start
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(pickle.dumps(answers))
     return pickle.loads(path.read_bytes())
 
 
-def ours_on(name, labelled, new, run):
-    """Priors (K,) of this library on one draw, and the true shares of the new rows (K,)."""
-    x, y = read(name)
-    chosen, unlabelled = draw(name, labelled, new, run)
-    truth = np.bincount(y[unlabelled], minlength=np.max(y) + 1) / new
-    return dd.ClassBalance(random_state=0).fit(x[chosen], y[chosen]).predict(x[unlabelled]), truth
-
-
 def errors_on(name, labelled, new, runs):
     """Mean absolute error of the priors by method, (runs,) each."""
+    x, y = read(name)
     errors = {}
     for run in range(runs):
-        priors, truth = ours_on(name, labelled, new, run)
-        answers = {peer: answer[0] for peer, answer in peers_on(name, labelled, new, run).items()}
-        for method, found in (answers | {OURS: priors}).items():
+        chosen, unlabelled = draw(name, labelled, new, run)
+        rows = x[chosen], y[chosen], x[unlabelled]
+        truth = np.bincount(y[unlabelled], minlength=np.max(y) + 1) / new
+        answers = {peer: found for peer, (found, _) in peers_on(f"{name}-{labelled}-{new}-{run}", *rows).items()}
+        answers[OURS] = dd.ClassBalance(random_state=0).fit(*rows[:2]).predict(rows[2])
+        for method, found in answers.items():
             errors.setdefault(method, []).append(np.mean(np.abs(found - truth)))
     return {method: np.array(values) for method, values in errors.items()}
 
