@@ -83,12 +83,22 @@ class KernelFeatures:
 
     def __init__(self, labelled: LabelledSample, seed: int) -> None:
         self.labelled, self.seed = labelled, seed
-        numbers = self._landmarks(labelled)
-        chosen = labelled.rows[numbers]
-        self.sigma = kernel.median_distance(chosen)
-        local = _gaussians([(chosen, self.sigma, lambda rows: rows)])
-        self.additive, _ = RowFeatures.learn(additive_kernel(chosen), labelled.rows, numbers, _SAMPLES)
-        self.local, _ = RowFeatures.learn(local, labelled.rows, numbers, _SAMPLES)
+        self._numbers = self._landmarks(labelled)
+        self._chosen = labelled.rows[self._numbers]
+        self.sigma = kernel.median_distance(self._chosen)
+
+    @cached_property
+    def additive(self) -> RowFeatures:
+        """Features of the additive kernel."""
+        return self._of_labelled(additive_kernel(self._chosen))
+
+    @cached_property
+    def local(self) -> RowFeatures:
+        """Features of Gaussians of all columns."""
+        return self._of_labelled(_gaussians([(self._chosen, self.sigma, lambda rows: rows)]))
+
+    def _of_labelled(self, kernel_to: Kernel) -> RowFeatures:
+        return RowFeatures.learn(kernel_to, self.labelled.rows, self._numbers, _SAMPLES)[0]
 
     def _landmarks(self, labelled: LabelledSample) -> IntArray:
         """Numbers of rows that stand for all, drawn evenly from the classes, (l,)."""
