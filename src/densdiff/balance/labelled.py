@@ -77,7 +77,9 @@ def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatA
         [scaled[labelled.codes == c].T @ scaled[labelled.codes == c] for c in range(len(squared_weights))]
     )
     around = new - new.mean(axis=0)
-    return Moments(means.T, new.mean(axis=0), of_classes, around.T @ around / (len(new) * max(1, len(new) - 1)))
+    of_target = around.T @ around / (len(new) * max(1, len(new) - 1))
+    of_rows = of_classes / squared_weights[:, None, None]
+    return Moments(means.T, new.mean(axis=0), of_classes, of_target, of_rows, len(new))
 
 
 def variance_of_shares(features: FloatArray, labelled: LabelledSample, new: FloatArray, shares: FloatArray) -> float:
@@ -87,8 +89,8 @@ def variance_of_shares(features: FloatArray, labelled: LabelledSample, new: Floa
     within the classes. ``shares`` (K,) are about the true ones.
     """
     moments = moment_equations(features, labelled, new)
-    per_row = moments.of_classes / np.square(labelled.indicator).sum(axis=0)[:, None, None]  # (K, K, K) covariances
-    inside = replace(moments, of_target=np.tensordot(shares, per_row, axes=1) / len(new))
+    within = np.tensordot(shares, np.asarray(moments.of_rows), axes=1) / len(new)
+    inside = replace(moments, of_target=within, of_rows=None)
     return float(np.square(inside.standard_errors(shares)).sum())
 
 

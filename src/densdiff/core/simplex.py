@@ -108,15 +108,29 @@ class Moments:
     target: FloatArray  # (K,)
     of_classes: FloatArray  # (K, K, K): covariance of each column of A
     of_target: FloatArray  # (K, K)
+    of_rows: FloatArray | None = None  # (K, K, K): covariance of one row of each class
+    n_new: int = 1  # rows that b is the mean of, if ``of_rows`` is given
 
     @property
     def tangent(self) -> FloatArray:
         return _tangent(len(self.target))
 
     def noise(self, p: FloatArray) -> FloatArray:
-        """Covariance of A p - b along the tangent for shares (.., K), (.., K - 1, K - 1)."""
-        total = self.of_target + np.tensordot(np.square(p), self.of_classes, axes=1)
-        along = self.tangent.T @ total @ self.tangent
+        """Covariance of A p - b along the tangent for shares (.., K), (.., K - 1, K - 1).
+
+        Where the covariance of the rows of each class is known, b has in every direction the larger noise of what the new
+        rows show and of a mixture with these very shares: of a rare class there may be no new row, of rare rows no
+        labelled one.
+        """
+        tangent = self.tangent
+        along = tangent.T @ self.of_target @ tangent
+        if self.of_rows is not None:
+            mean = p @ self.matrix.T  # (.., K)
+            squares = self.of_rows + np.einsum("ic,jc->cij", self.matrix, self.matrix)
+            mixed = (np.tensordot(p, squares, axes=1) - mean[..., :, None] * mean[..., None, :]) / self.n_new
+            values, vectors = np.linalg.eigh(tangent.T @ mixed @ tangent - along)
+            along = along + (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+        along = along + tangent.T @ np.tensordot(np.square(p), self.of_classes, axes=1) @ tangent
         rounding = 1e-20 * float(np.square(self.matrix).max())  # features that are constant have no noise, nor a slope
         floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), max(rounding, 1e-300))
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
