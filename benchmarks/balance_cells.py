@@ -195,7 +195,7 @@ def over_all_cells(cells, of=""):
 def time_on_digits(repeats):
     """Processor time of fit and predict at 900 labelled and 500 new rows beside EMQ, its classifier's fit included.
 
-    On a busy machine a short call finds an undisturbed moment that a longer one never has, so wall times do not compare.
+    On a busy machine a short call finds an undisturbed moment that a longer one never has: wall times do not compare.
     """
     x, y = read("digits")
     chosen, unlabelled = draw("digits", *DIGITS, 0)

@@ -118,9 +118,9 @@ class Moments:
     def noise(self, p: FloatArray) -> FloatArray:
         """Covariance of A p - b along the tangent for shares (.., K), (.., K - 1, K - 1).
 
-        Where the covariance of the rows of each class is known, b has in every direction the larger noise of what the new
-        rows show and of a mixture with these very shares: of a rare class there may be no new row, of rare rows no
-        labelled one.
+        Where the covariance of the rows of each class is known, b has in every direction the larger noise of what the
+        new rows show and of a mixture with these very shares: of a rare class there may be no new row, of rare rows
+        no labelled one.
         """
         tangent = self.tangent
         along = tangent.T @ self.of_target @ tangent
