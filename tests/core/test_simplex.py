@@ -324,3 +324,24 @@ def test_noise_in_fewer_directions_than_there_are_shares_has_a_floor_in_the_othe
     flat = Moments(np.eye(3), np.zeros(3), np.zeros((3, 3, 3)), 7.0 * np.outer(direction, direction))
     spread = np.linalg.eigvalsh(flat.noise(np.full(3, 1 / 3)))
     np.testing.assert_allclose(spread, [7e-12, 7.0], rtol=1e-3)  # 1e-12 of the trace, which is 7
+
+
+@given(seeds, sizes)
+def test_new_rows_have_at_least_the_noise_they_show_and_that_of_a_mixture(seed, k):
+    """Of two classes the larger of both; the mixture's is that of its rows, with a row of each class in turn."""
+    random = np.random.default_rng([seed, k])
+    matrix, roots = random.normal(size=(k, k)), random.normal(size=(k + 1, k, k))
+    n_new, p = 50, random.dirichlet(np.ones(k))
+    of_classes, shown = 0.01 * roots[:-1] @ roots[:-1].swapaxes(1, 2), roots[-1] @ roots[-1].T / n_new
+    moments = Moments(matrix, matrix @ p, of_classes, shown, 20 * of_classes, n_new)
+    away = matrix - (matrix @ p)[:, None]
+    mixture = sum(p[c] * (20 * of_classes[c] + np.outer(away[:, c], away[:, c])) for c in range(k)) / n_new
+    of_means = np.tensordot(p**2, of_classes, axes=1)
+    tangent, found = moments.tangent, moments.noise(p)
+    single = [tangent.T @ (part + of_means) @ tangent for part in (shown, mixture)]
+    size = max(np.trace(part) for part in single)
+    for part in single:
+        assert np.linalg.eigvalsh(found - part).min() >= -1e-9 * size
+    if k == 2:
+        assert found[0, 0] == pytest.approx(max(part[0, 0] for part in single), rel=1e-9)
+    np.testing.assert_allclose(moments.noise(np.array([p, p]))[1], found, rtol=1e-9)
