@@ -4,7 +4,7 @@ Features of rows, and the classes they stand for, are made in `balance`.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -137,7 +137,8 @@ class Moments:
 
     def separation(self) -> float:
         """How many standard errors the direction of the shares that is known worst is worth, at equal shares."""
-        scale = np.linalg.cholesky(self.noise(np.full(len(self.target), 1.0 / len(self.target))))
+        even = np.full(len(self.target), 1.0 / len(self.target))
+        scale = np.linalg.cholesky(replace(self, of_rows=None).noise(even))  # few new rows make no classes alike
         slope = np.linalg.solve(scale, self.tangent.T @ self.matrix @ self.tangent)
         return float(np.linalg.svd(slope, compute_uv=False)[-1])
 
