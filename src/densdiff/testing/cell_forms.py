@@ -20,20 +20,22 @@ class CellForms:
     """M statistics: sums over linear functions of the difference of shares in the cells, squared and weighted."""
 
     counts: CountArray  # (2, c) rows of A and of B in the cells
-    functions: FloatArray  # (c, F)
+    functions: FloatArray | None  # (c, F); None for the shares of the cells themselves
     weights: FloatArray  # (F, M)
 
     def of_counts(self, counts: CountArray) -> FloatArray:
         """The statistics for counts of A in the cells, (k, c); (k, M)."""
         n, m = self.counts.sum(axis=1)
-        return self._squared((counts / n - (self.counts.sum(axis=0) - counts) / m) @ self.functions)
+        shares = counts * (1.0 / n + 1.0 / m)
+        shares -= self.counts.sum(axis=0) / m
+        return self._squared(shares if self.functions is None else shares @ self.functions)
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
         """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M).
 
-        Through the counts where these are soon had: from a sparse matrix, or if there are fewer cells than functions.
+        Through the counts where these are soon had: from a sparse matrix, or if functions are no fewer than cells.
         """
-        if issparse(in_units) or len(self.functions) < self.functions.shape[1]:
+        if self.functions is None or issparse(in_units) or len(self.functions) < self.functions.shape[1]:
             return self.of_counts(counts_of_units(in_units, labels))
         n, m = self.counts.sum(axis=1)
         by_unit = np.asarray(in_units.T @ self.functions) * (1.0 / n + 1.0 / m)  # (u, F)
@@ -92,4 +94,4 @@ def share_forms(counts: CountArray) -> CellForms:
     """Sums of squared differences of shares, as they are and in units of their noise, from counts (2, K)."""
     pooled = counts.sum(axis=0)
     weights = np.column_stack([np.ones(len(pooled)), 1.0 / np.maximum(pooled, 1)])
-    return CellForms(counts, np.eye(len(pooled)), weights)
+    return CellForms(counts, None, weights)
