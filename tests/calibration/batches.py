@@ -146,7 +146,7 @@ def _chunk(k, year, first, runs):
 
 def _quiet_line(year, table):
     error, share = np.sqrt(ALPHA * (1 - ALPHA) / len(table)), table[:, 0].mean()
-    is_high = share > ALPHA + 3 * error
+    is_high = bool(share > ALPHA + 3 * error)
     parts = [
         str(year),
         str(year.permutations),

@@ -198,7 +198,7 @@ def _line(cell, table):
     shares, (columns, n, m) = table[:, :3].mean(axis=0), table[0, 3:]
     own, of_profiles, rows = shares
     errors = [np.sqrt((LEVEL * (1 - LEVEL) if cell.is_null else p * (1 - p)) / len(table)) for p in (own, of_profiles)]
-    is_high = [cell.is_null and p > LEVEL + 3 * error for p, error in zip(shares, errors, strict=False)]
+    is_high = [bool(cell.is_null and p > LEVEL + 3 * error) for p, error in zip(shares, errors, strict=False)]
     texts = [
         f"{100 * p:.1f} ({100 * error:.1f}){'!' * high}"
         for p, error, high in zip(shares, errors, is_high, strict=False)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from tests.calibration.compare import ALPHA, compared
-from tests.calibration.nights import Night, alarms, report
+from tests.calibration.nights import Night, _line, alarms, report
 
 RUNS = 6
 SMALL = (Night("mixed", 60, 60, "level"), Night("ties", 50, 50))
@@ -22,6 +22,12 @@ def test_a_night_with_a_change_is_not():
     a, b = Night("wide", 100, 100).draw(0)
     b["c4"] = b["c4"] + 1.5
     assert compared(a, b, 0).reasons
+
+
+def test_a_breach_is_marked_and_told():
+    for alarmed, many in ((False, 0), (True, 1)):
+        row, breaches = _line(SMALL[0], np.full((40, 4), alarmed))
+        assert (row.count("!"), len(breaches)) == (many, many)
 
 
 @pytest.mark.slow
