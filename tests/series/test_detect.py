@@ -58,7 +58,7 @@ def test_a_change_of_scale_is_found():
         assert abs(found[0] - 210) <= 15
 
 
-@pytest.mark.parametrize("calm", [0.0, 0.05, 0.3])
+@pytest.mark.parametrize("calm", [0.0, 0.05])
 def test_a_calm_part_does_not_make_the_noise_of_the_other_significant(calm):
     """At 5 %, three and more of 8 come about once in 170 tables; with one noise for all it was every third series."""
     more = 0
