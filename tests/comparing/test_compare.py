@@ -700,7 +700,7 @@ def test_a_change_of_one_column_is_the_change_of_no_other():
 
 
 def test_many_calls_leave_nothing_behind():
-    """But for one cache, which is bounded; the results of twelve calls, kept, would be 100 kB."""
+    """But for one cache, which is bounded; the results of eight calls, kept, would be 60 kB."""
     random = np.random.default_rng(0)
     tables = [{"a": random.normal(size=40), "b": random.choice(["u", "v"], 40)} for _ in range(2)]
 
@@ -715,7 +715,7 @@ def test_many_calls_leave_nothing_behind():
     tracemalloc.start()
     try:
         before = calls(2)
-        assert calls(12) - before < 50_000
+        assert calls(8) - before < 35_000
     finally:
         tracemalloc.stop()
 

@@ -20,6 +20,7 @@ _LONGEST = 3  # conditions of a rule
 _BINS = 64
 _COARSE = np.array([0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95])  # cuts tried in all pairs of columns
 _COARSE_LEVELS = 10
+_MANY, _COARSER, _COARSER_LEVELS = 40, np.array([0.2, 0.5, 0.8]), 4  # the same of more columns than these
 _SINGLES, _PAIRS = 5, 10  # columns, and pairs of columns, that rules begin with
 _GROWN = 4  # of these, how many are tried with a further condition
 _SET = 8  # levels of a set, or levels left out of it, at most
@@ -84,6 +85,7 @@ class _Table:
     @classmethod
     def of(cls, rows: FloatArray, in_b: BoolArray, n_levels: IntArray) -> "_Table":
         n, d = rows.shape
+        coarse, most = (_COARSE, _COARSE_LEVELS) if d <= _MANY else (_COARSER, _COARSER_LEVELS)
         codes, cuts, sizes = np.empty((d, n), dtype=np.intp), [], np.empty(d, dtype=np.intp)
         marked: list[tuple[int, BoolArray]] = []
         for j in range(d):
@@ -93,10 +95,10 @@ class _Table:
             sizes[j] = n_levels[j] if cut is None else len(cut) + 1
             bins, counts = np.arange(sizes[j]), np.bincount(codes[j], minlength=sizes[j])
             if cut is None:
-                frequent = np.argsort(-counts, kind="stable")[:_COARSE_LEVELS]
+                frequent = np.argsort(-counts, kind="stable")[:most]
                 marked += [(j, bins == level) for level in frequent if 0 < counts[level] < n]
             else:
-                starts = 1 + np.searchsorted(np.cumsum(counts)[:-1], n * _COARSE)
+                starts = 1 + np.searchsorted(np.cumsum(counts)[:-1], n * coarse)
                 marked += [(j, bins >= start) for start in np.unique(starts[starts < sizes[j]])]
         marks = np.empty((len(marked), n), dtype=np.float32)
         for mark, (j, member) in zip(marks, marked, strict=True):
