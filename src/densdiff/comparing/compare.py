@@ -181,7 +181,8 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     ]
     if can_pair_all := len(tables.names) <= _PAIRED:
         together.append(partial(find_pairs, rows, list(range(len(tables.names))), settings.alpha, seed))
-    with Progress("comparing all columns together", _JOINT_WORK * (len(together) + 1) + len(tables.names)) as progress:
+    work = _JOINT_WORK * (len(together) + 1) + _count_columns(every_column)
+    with Progress("comparing all columns together", work) as progress:
         distance, test, regions, *searched = run_together(
             [progress.after(task, _JOINT_WORK) for task in together], joint.threads
         )
@@ -218,6 +219,11 @@ def _constants(tables: MatchedTables) -> list[str]:
     return [name for j, name in enumerate(tables.names) if others_vary and is_fixed[j] and low_a[j] != low_b[j]]
 
 
+def _count_columns(tables: MatchedTables) -> int:
+    """How many columns there are but for the marks of missing values."""
+    return len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)
+
+
 def _test_columns(
     tables: MatchedTables,
     settings: Settings,
@@ -228,7 +234,7 @@ def _test_columns(
     tick: Callable[[], None] | None = None,
 ) -> tuple[list[ColumnDifference], list[MissingDifference], str]:
     """Each column by itself, how often it is missing, and how p-values are adjusted; together they have one level."""
-    d = len(tables.names) - sum(mark_name(name) in tables.names for name, *_ in tables.missing)
+    d = _count_columns(tables)
     share = family_share(d, len(tables.missing))
     permutations = settings.permutations
     if 1.0 / (permutations + 1) > settings.half:
