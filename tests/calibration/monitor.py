@@ -7,7 +7,7 @@ import numpy as np
 from scipy.signal import lfilter
 
 import densdiff as dd
-from densdiff.core.forgetting_sums import Score
+from densdiff.core.change_odds import MOST
 from tests.calibration.parallel import gathered, tabulated
 
 OFF = 0.15  # of the run length that was asked for
@@ -77,17 +77,17 @@ def monitor_of(cell, run):
 def scores(monitor, rows):
     """Scores of many streams (streams, length, d) side by side: (streams, length), 0 before the window is full."""
     detector, (streams, length, d) = monitor._detector, rows.shape
-    bank, score = detector.bank, Score.of(detector.bank, detector.heights, np.float32)
-    features = detector.model.features(rows.reshape(-1, d)) - bank.mean
-    features = features.astype(np.float32).reshape(streams, length, -1)
-    decay = bank.decay.astype(np.float32)[:, None]
-    sums = np.zeros((streams, *bank.units.shape), np.float32)
+    score = detector.score
+    gaps = detector.gaps(rows.reshape(-1, d)).astype(np.float32).reshape(streams, length, -1)
+    decay, places = score.bank.decay.astype(np.float32)[:, None], score.bank.groups.places
+    sums = np.zeros((streams, *score.bank.units.shape), np.float32)
+    odds = np.zeros((streams, len(score.hypotheses.feature)), np.float32)
     found = np.zeros((streams, length), np.float32)
     for t in range(length):
-        sums *= decay
-        sums += features[:, t, None]
+        sums = sums * decay + gaps[:, t, places][:, None]
+        odds = np.minimum((odds + 1) * score.hypotheses.ratios(gaps[:, t]), np.float32(MOST))
         if t >= monitor.window - 1:
-            found[:, t] = score(sums)
+            found[:, t] = score(sums, odds)
     return found
 
 

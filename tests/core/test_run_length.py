@@ -6,19 +6,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from densdiff.core import run_length
-from densdiff.core.forgetting_sums import Bank, FeatureGroups, Score, decays
+from densdiff.core.change_odds import families
+from densdiff.core.change_score import Score
+from densdiff.core.forgetting_sums import Bank, FeatureGroups, decays
 from densdiff.core.run_length import RowDraws, Simulation, mean_run, run_length_threshold
 
 GROUPS = FeatureGroups(levels=2, spreads=2, pairs=1, kernels=3)
 
 
 def bank_of(features, groups=GROUPS, window=5):
-    return Bank(groups, decays(window), features.mean(axis=0), 1.0 / features.var(axis=0))
+    return Bank(groups, decays(window), 1.0 / features.var(axis=0))
 
 
-def simulation(rows=500, window=5, draws=None, seed=0):
-    features = np.random.default_rng(seed).normal(size=(rows, GROUPS.width))
-    return Simulation(bank_of(features, window=window), features.astype(np.float32), draws or RowDraws(rows), window)
+def simulation_of(features, groups=GROUPS, window=5, draws=None):
+    gaps = (features - features.mean(axis=0)).astype(np.float32)
+    found = families(groups, gaps, np.ones(groups.single), window)
+    return Simulation(bank_of(features, groups, window), found, gaps, draws or RowDraws(len(gaps)), window)
+
+
+def simulation(rows=500):
+    return simulation_of(np.random.default_rng(0).normal(size=(rows, GROUPS.width)))
 
 
 @given(st.integers(2, 2000))
@@ -31,23 +38,36 @@ def test_paces_go_from_two_rows_to_almost_two_windows(window):
 
 
 @given(seed=st.integers(0, 99), levels=st.integers(1, 4), spreads=st.integers(0, 3), pairs=st.integers(0, 3))
-def test_a_score_is_the_largest_statistic_over_its_height(seed, levels, spreads, pairs):
+def test_a_score_is_the_largest_part_over_what_it_seldom_exceeds(seed, levels, spreads, pairs):
     random = np.random.default_rng(seed)
     groups = FeatureGroups(levels, spreads, pairs, 2)
-    bank = bank_of(random.normal(size=(50, groups.width)), groups)
-    sums = random.normal(size=(7, len(bank.decay), groups.width))
-    heights = random.uniform(1.0, 2.0, (len(bank.decay), len(groups.slices)))
-    slow = (groups.statistics(bank.squares(sums)) / heights).max(axis=(1, 2))
-    np.testing.assert_allclose(Score.of(bank, heights)(sums), slow, rtol=1e-12)
+    study = simulation_of(random.normal(size=(50, groups.width)), groups)
+    hypotheses = study.families.hypotheses
+    summed = {"levels": range(levels)} if levels > 1 else {}
+    summed["kernels"] = range(groups.single, groups.width)
+    places = [j for features in summed.values() for j in features]
+    sums = random.normal(size=(7, len(study.bank.decay), len(places)))
+    odds = random.exponential(9.0, size=(7, len(hypotheses.feature)))
+    heights = random.uniform(1.0, 2.0, (len(study.bank.decay), len(summed)))
+    found = Score(study.bank, hypotheses, 1.5, heights)(sums, odds)
+    for row in range(7):
+        parts = [np.log(1.0 + sum(odds[row] * hypotheses.weight)) / 1.5]
+        for pace, decay in enumerate(study.bank.decay):
+            for group, features in enumerate(summed.values()):
+                squares = [
+                    sums[row, pace, places.index(j)] ** 2 * study.bank.precision[j] * (1.0 - decay**2) for j in features
+                ]
+                parts.append(sum(squares) / heights[pace, group])
+        assert found[row] == pytest.approx(max(parts), rel=1e-12)
 
 
 def test_sums_forget_at_their_pace():
     features = np.random.default_rng(0).normal(size=(40, GROUPS.width))
-    bank = bank_of(features)
-    found = bank.sums(np.zeros(bank.units.shape), features)
+    bank, gaps = bank_of(features), features - features.mean(axis=0)
+    found = bank.sums(np.zeros(bank.units.shape), gaps)
     for pace, decay in enumerate(bank.decay):
         weights = decay ** np.arange(40)[::-1]
-        np.testing.assert_allclose(found[-1, pace], weights @ (features - bank.mean), atol=1e-12)
+        np.testing.assert_allclose(found[-1, pace], weights @ gaps[:, [0, 1, 5, 6, 7]], atol=1e-12)
 
 
 def test_independent_rows_are_drawn_one_by_one_and_others_in_blocks():
@@ -92,7 +112,7 @@ def test_a_threshold_gives_the_mean_run_that_was_asked_for(asked):
     study, random = simulation(), np.random.default_rng(1)
     found = run_length_threshold(study, asked, random)
     assert not found.is_extrapolated
-    highest = np.maximum.accumulate(study.scores(found.heights, 800, 6 * asked, random), axis=1)
+    highest = np.maximum.accumulate(study.scores(found.score, 800, 6 * asked, random), axis=1)
     assert mean_run(highest, found.threshold, 5) == pytest.approx(asked, rel=0.2)
 
 
@@ -107,11 +127,34 @@ def test_long_run_lengths_are_continued_along_the_logarithm(monkeypatch):
     assert heights[3] - heights[2] == pytest.approx(slope * np.log(1e6), rel=1e-6)
 
 
-def test_constant_features_have_a_threshold():
-    features = np.ones((100, GROUPS.width))
-    bank = Bank(GROUPS, decays(5), features.mean(axis=0), np.zeros(GROUPS.width))
-    found = run_length_threshold(
-        Simulation(bank, features.astype(np.float32), RowDraws(100), 5), 50, np.random.default_rng(0)
-    )
+def test_features_that_never_move_have_a_threshold():
+    features = np.random.default_rng(0).normal(size=(100, GROUPS.width)) * np.array([1.0, *np.zeros(GROUPS.width - 1)])
+    gaps = (features - features.mean(axis=0)).astype(np.float32)
+    bank = Bank(GROUPS, decays(5), np.array([1.0, *np.zeros(GROUPS.width - 1)]))
+    study = Simulation(bank, families(GROUPS, gaps, np.ones(GROUPS.single), 5), gaps, RowDraws(100), 5)
+    found = run_length_threshold(study, 50, np.random.default_rng(0))
     assert np.isfinite(found.threshold)
-    assert (found.heights > 0).all()
+    assert (found.score.heights > 0).all()
+    assert set(found.score.hypotheses.feature) == {0}
+
+
+def test_evidence_and_sums_of_squares_have_their_shares_of_the_false_alarms():
+    study, random = simulation(), np.random.default_rng(3)
+    found = run_length_threshold(study, 60, random)
+    parts = study.parts(found.score, 800, 360, random)
+    runs = [mean_run(np.maximum.accumulate(part, axis=1), found.threshold, 5) for part in parts]
+    share = (1.0 / runs[1]) / (1.0 / runs[0] + 1.0 / runs[1])
+    assert share == pytest.approx(2 * run_length._SQUARES, rel=0.5)
+
+
+def test_each_family_is_as_often_far_without_change_as_its_share_says():
+    study, random = simulation(), np.random.default_rng(4)
+    score = study.pilot(300, random)
+    weights = [score.hypotheses.weight[start] for start in study.families.starts]
+    counts = np.diff(np.append(study.families.starts, len(score.hypotheses.feature)))
+    highest = np.zeros((400, len(counts)), np.float32)
+    for _, odds in study._streams(study.families.hypotheses, 400, 300, random):
+        np.maximum(highest, study.families.means(odds), out=highest)
+    usual = np.exp(np.log(highest).mean(axis=0, dtype=float))
+    share = np.array(weights) * counts * usual
+    np.testing.assert_allclose(share / share.sum(), study.families.shares, rtol=0.5)

@@ -48,6 +48,7 @@ BESIDE = {  # tests that a module has beside those in the file of its name
     "rule_search": ["core/test_regions.py"],
     "rules": ["core/test_regions.py"],
     "forgetting_sums": ["core/test_run_length.py", "series/test_stream.py"],
+    "change_score": ["core/test_run_length.py", "series/test_stream.py"],
 }
 SECONDS = 120  # of processor time for one mutant
 SURVIVED, NOTICED = 0, 1

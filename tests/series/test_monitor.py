@@ -388,6 +388,19 @@ def test_a_large_shift_is_found_at_once_and_forgotten_when_it_is_over(seed):
     assert after[-1].since is None
 
 
+@pytest.mark.parametrize("change", [lambda z: z + 1.0, lambda z: z - 5.0, lambda z: 3.0 * z, lambda z: 0.3 * z])
+def test_a_change_is_forgotten_as_soon_however_long_it_lasted(change):
+    random = np.random.default_rng(0)
+    monitor = made(random.normal(size=2000), window=20, run_length=1000)
+    ends = []
+    for rows in (60, 600, 6000):
+        monitor.reset().update_many(random.normal(size=40))
+        assert monitor.update_many(change(random.normal(size=rows)))[-1].alarm
+        alarms = [step.alarm for step in monitor.update_many(random.normal(size=300))]
+        ends.append(alarms.index(False))
+    assert max(ends) <= 6 * 20
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
     "change",

@@ -83,7 +83,7 @@ def test_a_saved_monitor_holds_no_objects(plain, tmp_path):
     with np.load(tmp_path / "state", allow_pickle=False) as store:
         header = json.loads(store["header"].tobytes())
         assert {store[name].dtype.kind for name in store.files} <= set("fiu")
-    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 2, dd.__version__)
+    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 3, dd.__version__)
 
 
 @pytest.mark.hostile(41)
@@ -181,6 +181,7 @@ def headed(arrays, **changes):
 
 ARRAYS = {
     *("threshold", "heights", "reference_mean", "precision", "sums", "recent", "sigma_unit", "centers", "turn"),
+    *("evidence", "feature", "slope", "cost", "weight", "odds"),
     *("sigma", "lam", "keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle", "total", "factors"),
 }
 
@@ -224,6 +225,7 @@ def test_every_array_that_is_spoilt_is_refused(how, store):
         ("keep", np.array([0, 2])),
         ("keep", np.array([-1, 0])),
         ("lam", -1.0),
+        ("evidence", 0.0),
         ("sigma_unit", 0.0),
         ("exponent", np.array([10**6, 0])),
         ("exponent", np.array([0, -1101])),
@@ -233,6 +235,32 @@ def test_every_array_that_is_spoilt_is_refused(how, store):
 def test_numbers_out_of_range_are_refused(name, value, store):
     with pytest.raises(InputError, match=r"is not a saved monitor: .*(positive|names|exponent)"):
         store[1](**{name: np.asarray(value)})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("feature", -1, "its hypotheses are not about its features"),
+        ("feature", 6, "its hypotheses are not about its features"),
+        ("weight", 0.0, "its weight must be positive"),
+        ("cost", -0.1, "its costs and odds must not be negative"),
+        ("odds", -0.1, "its costs and odds must not be negative"),
+        ("slope", 1e101, "its slope is far outside the possible range"),
+    ],
+)
+@pytest.mark.hostile(34)
+def test_hypotheses_that_cannot_be_are_refused(name, value, message, store):
+    arrays, loaded = store
+    changed = arrays[name].copy()
+    changed[-1] = value
+    with pytest.raises(InputError, match=f"is not a saved monitor: {message}"):
+        loaded(**{name: changed})
+
+
+def test_a_file_without_hypotheses_is_refused(store):
+    none = dict.fromkeys(("slope", "cost", "weight", "odds"), np.empty(0))
+    with pytest.raises(InputError, match="its hypotheses are not about its features"):
+        store[1](feature=np.empty(0, np.int64), **none)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("recent", int), ("sums", bool), ("keep", float), ("exponent", float)])
@@ -271,8 +299,10 @@ def test_the_progress_of_a_stream_is_kept_beside_the_monitor_and_not_needed(plai
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": 3, "version": "9.1"}, "it has schema 3, this version reads 2; it was written by densdiff 9.1"),
+        ({"schema": 4, "version": "9.1"}, "it has schema 4, this version reads 3; it was written by densdiff 9.1"),
         ({"schema": 1, "version": "0.1"}, "it is of version 1 (densdiff 0.1), which watched a single window; start"),
+        ({"schema": 2, "version": "0.1"}, "it is of version 2 (densdiff 0.1), which watched sums only; start"),
+        ({"schema": True}, "it has schema True, this version reads 3"),
         ({"schema": "gone"}, "it has no 'schema'"),
         ({"kind": "other"}, "its header is not that of a monitor"),
         ({"kind": "gone"}, "its header is not that of a monitor"),
@@ -323,7 +353,7 @@ def test_a_header_that_is_no_object_is_refused(text, store):
         store[1](header=np.frombuffer(text, np.uint8))
 
 
-@pytest.mark.parametrize("changes", [{"schema": 3, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
+@pytest.mark.parametrize("changes", [{"schema": 4, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
 @pytest.mark.hostile(33)
 def test_words_of_a_hostile_header_are_one_harmless_line(changes, store):
     arrays, loaded = store

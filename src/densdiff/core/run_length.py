@@ -1,16 +1,18 @@
-"""The threshold that a bank of forgetting sums exceeds once in a run length, from simulated streams.
+"""The threshold that odds of changes and forgetting sums exceed once in a run length, from simulated streams.
 
 Streams are rows of the reference drawn anew, in blocks where neighbours are alike and in step with a season. Each
 stream has a reference of its own, whose mean is off as that of a reference of this length is.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.forgetting_sums import Bank, Score
+from densdiff.core.change_odds import MOST, Families, Hypotheses
+from densdiff.core.change_score import Score
+from densdiff.core.forgetting_sums import Bank
 from densdiff.core.scaling import FloatArray
 
 IntArray = npt.NDArray[np.intp]
@@ -25,8 +27,9 @@ _HEIGHT = 0.75  # quantile of their maxima
 _GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
 _LEEWAY = 1 / 32  # of a season: rows of nearly the same phase stand for each other, or few seasons would repeat
 _FLAT = 1e-6  # of the largest height: a statistic that never moves has one too
-_ORDINARY = 0.6  # quantile of scores
-_TIES = 1e-5  # by which a threshold is raised: simulated in single precision, it must not cut through ties
+_ORDINARY = 0.4  # quantile of scores
+_SQUARES = 0.1  # share of the sums of squares of each group in the false alarms
+_TIES = 1e-4  # by which a threshold is raised: simulated in single precision, it must not cut through ties
 
 
 @dataclass(frozen=True)
@@ -65,55 +68,84 @@ class RowDraws:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Streams of features to be drawn for a bank."""
+    """Streams of features to be drawn for a bank and for hypotheses."""
 
     bank: Bank
-    features: Float32Array  # of the reference, in its order, (n, p)
+    families: Families
+    gaps: Float32Array  # features of the reference less their means, in its order, (n, p)
     draws: RowDraws
     window: int
 
+    @property
+    def size(self) -> int:
+        """Entries of one stream that are computed at each step."""
+        return self.bank.units.size + len(self.families.hypotheses.feature)
+
     def _streams(
-        self, streams: int, steps: int, random: np.random.Generator, drift: FloatArray | None = None
-    ) -> Iterator[Float32Array]:
-        """Sums (streams, K, p) after each row from the one that fills the window on."""
-        centered = self.features - self.bank.mean.astype(np.float32)
-        errors = self.draws.mean_errors(centered, streams, random)
+        self,
+        hypotheses: Hypotheses,
+        streams: int,
+        steps: int,
+        random: np.random.Generator,
+        drift: FloatArray | None = None,
+    ) -> Iterator[tuple[Float32Array, Float32Array]]:
+        """Sums (streams, K, r) and odds (streams, H) after each row from the one that fills the window on."""
+        errors = self.draws.mean_errors(self.gaps, streams, random)
         rows = self.draws.draw(streams, steps, random)
-        decay = self.bank.decay.astype(np.float32)[:, None]
-        sums = np.zeros((streams, len(decay), centered.shape[1]), np.float32)
+        decay, places = self.bank.decay.astype(np.float32)[:, None], self.bank.groups.places
+        sums = np.zeros((streams, *self.bank.units.shape), np.float32)
+        odds = np.zeros((streams, len(hypotheses.feature)), np.float32)
         for step, drawn in enumerate(rows.T):
-            gaps = centered[drawn]
+            gaps = self.gaps[drawn]
             gaps -= errors
             if drift is not None:
                 gaps += (drift[0] + step * drift[1]).astype(np.float32)
             sums *= decay
-            sums += gaps[:, None]
+            sums += gaps.take(places, axis=1)[:, None]
+            odds += np.float32(1.0)
+            odds *= hypotheses.ratios(gaps)
+            np.minimum(odds, np.float32(MOST), out=odds)
             if step >= self.window - 1:
-                yield sums
+                yield sums, odds
 
-    def heights(self, steps: int, random: np.random.Generator) -> FloatArray:
-        """What each statistic alone rarely exceeds, (K, G)."""
-        groups, units = self.bank.groups, self.bank.units.astype(np.float32)
-        highest = np.zeros((_PILOTS, len(units), len(groups.slices)), np.float32)
-        for sums in self._streams(_PILOTS, steps, random):
-            np.maximum(highest, groups.statistics(sums * sums * units), out=highest)
-        found = np.quantile(highest.astype(float), _HEIGHT, axis=0)
-        return np.asarray(np.maximum(found, _FLAT * max(float(found.max()), _FLAT)) * groups.penalties(len(units)))
+    def pilot(self, steps: int, random: np.random.Generator) -> Score:
+        """What each family of hypotheses and each sum of squares alone rarely exceeds; evidence is not scaled yet."""
+        families = self.families
+        squares = np.zeros((_PILOTS, len(self.bank.decay), len(self.bank.groups.starts)), np.float32)
+        odds = np.zeros((_PILOTS, len(families.starts)), np.float32)
+        for sums, likely in self._streams(families.hypotheses, _PILOTS, steps, random):
+            np.maximum(squares, self.bank.statistics(sums), out=squares)
+            np.maximum(odds, families.means(likely), out=odds)
+        heights = np.quantile(squares.astype(float), _HEIGHT, axis=0)
+        heights = np.maximum(heights, _FLAT * max(float(heights.max()), _FLAT))
+        usual = np.log(np.maximum(odds, np.finfo(np.float32).tiny)).mean(axis=0, dtype=float)
+        return Score(self.bank, families.weighted(usual), 1.0, heights)
+
+    def parts(
+        self,
+        score: Score,
+        streams: int,
+        steps: int,
+        random: np.random.Generator,
+        drift: FloatArray | None = None,
+    ) -> tuple[Float32Array, Float32Array]:
+        """Evidence and the largest sum of squares after each row, (streams, steps - window + 1) each."""
+        found = np.empty((2, steps - self.window + 1, streams), np.float32)
+        drawn = self._streams(score.hypotheses, streams, steps, random, drift)
+        for t, (sums, odds) in enumerate(drawn):
+            found[0, t], found[1, t] = score.parts(sums, odds)
+        return np.ascontiguousarray(found[0].T), np.ascontiguousarray(found[1].T)
 
     def scores(
         self,
-        heights: FloatArray,
+        score: Score,
         streams: int,
         steps: int,
         random: np.random.Generator,
         drift: FloatArray | None = None,
     ) -> Float32Array:
-        """The largest statistic in units of its height after each row, (streams, steps - window + 1)."""
-        found = np.empty((steps - self.window + 1, streams), np.float32)
-        score = Score.of(self.bank, heights, np.float32)
-        for after, sums in zip(found, self._streams(streams, steps, random, drift), strict=True):
-            after[:] = score(sums)
-        return np.ascontiguousarray(found.T)
+        """The score after each row, (streams, steps - window + 1)."""
+        return np.maximum(*self.parts(score, streams, steps, random, drift))
 
 
 def mean_run(highest: Float32Array, threshold: float, window: int) -> float:
@@ -137,9 +169,9 @@ def _threshold(highest: Float32Array, run: float, window: int) -> float:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """Heights of single statistics, and the threshold of the largest in units of them."""
+    """A score and its threshold."""
 
-    heights: FloatArray  # (K, G)
+    score: Score
     threshold: float
     is_extrapolated: bool
 
@@ -149,13 +181,19 @@ def run_length_threshold(simulation: Simulation, run_length: float, random: np.r
 
     For a long run length the height of shorter ones is continued: it grows with the logarithm of the run length.
     """
-    window, size = simulation.window, simulation.bank.units.size
+    window, size = simulation.window, simulation.size
     most = min(MOST_STEPS, max(WORK // (size * FEWEST_STREAMS), 4 * window))
     steps = round(min(REACH * (run_length - window + 1), most)) + window
     near = min(run_length, window + (steps - window) / REACH)
     streams = int(np.clip(WORK // (size * steps), FEWEST_STREAMS, MOST_STREAMS))
-    heights = simulation.heights(steps, random)
-    scores = simulation.scores(heights, streams, steps, random)
+    pilot = simulation.pilot(steps, random)
+    parts = simulation.parts(pilot, streams, steps, random)
+    squares = _SQUARES * len(simulation.bank.groups.starts)
+    usual = [_usual(part, near / share, window) for part, share in zip(parts, (1.0 - squares, squares), strict=True)]
+    score = replace(pilot, evidence=usual[0], heights=pilot.heights * usual[1])
+    for part, height in zip(parts, usual, strict=True):
+        part /= np.float32(height)
+    scores = np.maximum(*parts, out=parts[0])
     ordinary = float(np.quantile(scores[:, -1], _ORDINARY))  # beside a rare value: it must not be an alarm forever
     highest = np.maximum.accumulate(scores, axis=1, out=scores)
     height = max(_threshold(highest, near, window), ordinary)
@@ -166,4 +204,9 @@ def run_length_threshold(simulation: Simulation, run_length: float, random: np.r
         slope, base = np.polyfit(np.log(runs), levels, 1)
         height = max(height, float(base + slope * np.log(near)))
         height += max(0.0, float(slope)) * float(np.log(run_length / near))
-    return Thresholds(heights, height * (1.0 + _TIES), is_far)
+    return Thresholds(score, height * (1.0 + _TIES), is_far)
+
+
+def _usual(part: Float32Array, run: float, window: int) -> float:
+    """What one part of the score exceeds after ``run`` rows on average, as a positive number."""
+    return max(_threshold(np.maximum.accumulate(part, axis=1), run, window), _FLAT)

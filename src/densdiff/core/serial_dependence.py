@@ -26,11 +26,16 @@ _MOST = 1 << 17  # rows that are looked at
 class SerialDependence:
     """What was seen in the order of the rows."""
 
-    time: float = 1.0  # rows that tell as much as one independent row
+    times: tuple[float, ...] = ()  # rows of each series that tell as much as one independent row; none: one row
     block: int = 1  # rows to keep together
     period: float = 0.0  # of a season, 0 for none
     drifting: int | None = None  # number of the series that drifts most
     drift: float = 0.0  # its slope, in deviations a row
+
+    @property
+    def time(self) -> float:
+        """Rows that tell as much as one independent row, of the series that wanders most."""
+        return max(self.times, default=1.0)
 
     @property
     def is_dependent(self) -> bool:
@@ -54,12 +59,12 @@ def serial_dependence(series: FloatArray) -> SerialDependence:
     evidence = np.abs(slopes) / np.maximum(errors, np.finfo(float).tiny)
     worst = int(np.argmax(evidence))
     drifts = evidence[worst] > _DRIFT and abs(slopes[worst]) * n > _AWAY
-    time, block = 1.0, 1
+    alike, block = (), 1
     if _are_alike(correlations, n):
-        time = float(times.max())
+        alike = tuple(times.tolist())
         spread = float(reach.max())
         block = int(np.clip(np.ceil(_BLOCK * spread * np.cbrt(n / spread)), 2, max(2, n // 4)))
-    return SerialDependence(time, block, period, worst if drifts else None, float(slopes[worst]) if drifts else 0.0)
+    return SerialDependence(alike, block, period, worst if drifts else None, float(slopes[worst]) if drifts else 0.0)
 
 
 def _autocorrelations(values: FloatArray, lags: int) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Is a stream changing now? Sums of its last rows against a reference, and a threshold for a mean run length.
+"""Is a stream changing now? Odds that it differs from a reference, and a threshold for a mean run length.
 
 What is learned from a reference is found in `monitor_calibration`, rows are taken in `watched_stream`, the file of a
 saved monitor is written in `monitor_state`.
@@ -41,9 +41,10 @@ _LONGEST = 200  # characters of a new level
 class ChangeMonitor:
     """Watches a stream for a departure from a fixed reference sample.
 
-    Features of each row (values, their squares, products of pairs, kernels) are added to sums that forget, some quickly
-    and some slowly. The one that is farthest from the reference, in units of what it seldom exceeds, is the score. A
-    stream like the reference exceeds the threshold after ``run_length`` rows on average.
+    Of single features of the rows (values, their squares, products of pairs) it keeps the odds that they have changed,
+    by a little or by much, at any time so far; of all values and of kernels it keeps sums that forget, some quickly and
+    some slowly. What stands out most, in units of what it seldom exceeds, is the score. A stream like the reference
+    exceeds the threshold after ``run_length`` rows on average.
 
     Parameters
     ----------
@@ -51,12 +52,12 @@ class ChangeMonitor:
         Rows from a time when all was well, in the order in which they came: at least two windows, and 40 or more for
         the run length to be as asked. Columns are numbers or categories; missing values are a level of their column.
     window : int
-        The memory: the slowest sum has half of its weight in about the last 1.25 windows, and there is no score before
-        so many rows have come.
+        The memory: the slowest sum has half of its weight in about the last 1.25 windows, the smallest shift that is
+        looked for is 1.8 deviations over its root, and there is no score before so many rows have come.
     run_length : float
         Average number of rows until a false alarm, counted from the first update.
     after_alarm : "continue" or "reset"
-        Whether an alarm lasts while the score is above the threshold, or the sums begin anew with the row after it.
+        Whether an alarm lasts while the score is above the threshold, or all begins anew with the row after it.
     model : LSDD, optional
         Its sigma and lam are used where they are numbers, its ``n_centers`` and ``standardize`` always; by default
         150 centers, the median distance, and a tenth of the mean row sum of the kernel matrix.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from densdiff.core.change_odds import families
 from densdiff.core.forgetting_sums import Bank, decays
 from densdiff.core.run_length import Float32Array, RowDraws, Simulation, mean_run, run_length_threshold
 from densdiff.core.scaling import FloatArray
@@ -41,11 +42,13 @@ def calibrate(
     floor = 1e-12 * max(float(variance.max()), np.finfo(float).tiny)
     precision = np.where(variance > floor, 1.0 / np.maximum(variance, floor), 0.0)
     precision[model.groups.single :] = 1.0  # kernels are in units of their noise already
-    bank = Bank(model.groups, decays(window), mean, precision)
+    bank = Bank(model.groups, decays(window), precision)
     own = np.flatnonzero(model.owners.max(axis=1) == 1.0)  # of one column: values and squares
     series = [int(j) for j in own if precision[j] > 0][:_SERIES]
     order = serial_dependence(features[:, series].astype(float)) if len(rows) >= 100 else SerialDependence()
-    simulation = Simulation(bank, features, RowDraws(len(features), order.block, order.period), window)
+    gaps = np.subtract(features, mean.astype(np.float32), out=features)
+    hypotheses = families(model.groups, gaps, _times(model, series, order), window)
+    simulation = Simulation(bank, hypotheses, gaps, RowDraws(len(gaps), order.block, order.period), window)
     random = np.random.default_rng([seed, 12])
     deviation = _spread(len(rows) / order.time, run_length)
     thresholds = run_length_threshold(simulation, run_length * float(np.exp(min(deviation**2, _MOST_MORE))), random)
@@ -55,16 +58,27 @@ def calibrate(
     if order.drifting is not None:
         feature = series[order.drifting]
         drift = np.zeros((2, model.groups.width))  # at the first row after the reference, and from row to row
-        drift[:, feature] = order.drift * float(features[:, feature].std()) * np.array([0.5 * len(rows), 1.0])
+        drift[:, feature] = order.drift * float(gaps[:, feature].std()) * np.array([0.5 * len(rows), 1.0])
         steps = window + round(2.0 * min(run_length, _LONGEST_DRIFT))
-        scores = simulation.scores(thresholds.heights, _DRIFTING, steps, random, drift)
+        scores = simulation.scores(thresholds.score, _DRIFTING, steps, random, drift)
         expected = mean_run(np.maximum.accumulate(scores, axis=1), thresholds.threshold, window)
         what = "" if feature < model.groups.levels else "the spread of "
         what += f"column {shown(names[int(model.owners[feature].argmax())])} of {name} drifts by"
         what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
         much = f"about {min(expected, run_length):.0f} rows instead of {run_length:g}"
         warn(f"{what}: if that goes on, expect an alarm after {much}", notes)
-    return Detector(model, bank, thresholds.heights, thresholds.threshold, window)
+    return Detector(model, mean, thresholds.score, thresholds.threshold, window)
+
+
+def _times(model: StreamModel, series: Sequence[int], order: SerialDependence) -> FloatArray:
+    """How many rows count as one, for each single feature, (single,): of a pair, those of its quicker column."""
+    times = np.full(model.groups.single, order.time)
+    if order.times:
+        times[series] = order.times
+    columns = times[: model.groups.levels]
+    pairs = model.factors[:, model.n_squares :]
+    times[model.groups.single - pairs.shape[1] :] = columns[pairs].min(axis=0)
+    return times
 
 
 def _features(model: StreamModel, rows: FloatArray) -> tuple[Float32Array, FloatArray, FloatArray]:

@@ -4,13 +4,15 @@ What a monitor does with its state lives in `monitor`.
 """
 
 import datetime
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
 from densdiff import messages
+from densdiff.core.change_odds import Hypotheses
+from densdiff.core.change_score import Score
 from densdiff.core.forgetting_sums import Bank, decays
 from densdiff.data import parameters
 from densdiff.errors import InputError
@@ -22,7 +24,8 @@ from densdiff.series.stream_columns import StreamColumns
 from densdiff.series.watched_stream import KEPT, Detector, StreamPosition
 
 AFTER_ALARM = ("continue", "reset")
-_KIND, _SCHEMA = "densdiff monitor", 2
+_KIND, _SCHEMA = "densdiff monitor", 3
+_FORMER = {1: "which watched a single window", 2: "which watched sums only"}
 _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
 _FAR = 1e100
@@ -80,9 +83,11 @@ class MonitorState:
         }
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
-        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": detector.heights}
-        arrays |= {"reference_mean": detector.bank.mean, "precision": detector.bank.precision}
-        arrays |= {"sums": position.sums, "recent": position.recent} | detector.model.arrays()
+        score = detector.score
+        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": score.heights, "evidence": score.evidence}
+        arrays |= {"reference_mean": detector.mean, "precision": score.bank.precision}
+        arrays |= {field.name: getattr(score.hypotheses, field.name) for field in fields(Hypotheses)}
+        arrays |= {"sums": position.sums, "odds": position.odds, "recent": position.recent} | detector.model.arrays()
         save_arrays(path, header, arrays)
 
     @classmethod
@@ -92,8 +97,9 @@ class MonitorState:
 
     @classmethod
     def _from_arrays(cls, header: dict[str, Any], arrays: dict[str, Any]) -> "MonitorState":
-        if header.get("kind") == _KIND and header.get("schema") == 1:
-            what = f"it is of version 1 (densdiff {header.get('version')}), which watched a single window"
+        schema = header.get("schema")
+        if header.get("kind") == _KIND and type(schema) is int and schema in _FORMER:
+            what = f"it is of version {schema} (densdiff {header.get('version')}), {_FORMER[schema]}"
             raise InputError(f"{what}; start the monitor anew from its reference")
         check_kind(header, _KIND, _SCHEMA)
         window = parameters.whole(header["window"], "window", 2)
@@ -109,8 +115,10 @@ class MonitorState:
         }
         _check_arrays(arrays, window, len(columns.owners))
         model = StreamModel.from_arrays(arrays)
-        bank = Bank(model.groups, decays(window), arrays["reference_mean"], arrays["precision"])
-        detector = Detector(model, bank, arrays["heights"], float(arrays["threshold"]), window)
+        hypotheses = Hypotheses(**{field.name: arrays[field.name] for field in fields(Hypotheses)})
+        bank = Bank(model.groups, decays(window), arrays["precision"])
+        score = Score(bank, hypotheses, float(arrays["evidence"]), arrays["heights"])
+        detector = Detector(model, arrays["reference_mean"], score, float(arrays["threshold"]), window)
         return cls(columns=columns, detector=detector, position=_checked_position(header, arrays, columns), **checked)
 
 
@@ -181,7 +189,7 @@ def _checked_position(header: dict[str, Any], arrays: dict[str, Any], columns: S
         raise InputError("its rows are not those of one stream")
     if since is not None:
         since = parameters.whole(since, "since", 0)
-    return StreamPosition(arrays["sums"], arrays["recent"], seen, fresh, since, new_levels)
+    return StreamPosition(arrays["sums"], arrays["odds"], arrays["recent"], seen, fresh, since, new_levels)
 
 
 def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
@@ -191,11 +199,12 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     s = int((factors[0] == factors[1]).sum())
     r = factors.shape[-1] - s
     p = d + s + (s > 1) + r + q
-    statistics = 2 + (s > 0) + (r > 0) + (d > 1)
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "sigma", "lam", "sigma_unit"), ())
+    summed, hypotheses = q + d * (d > 1), arrays["feature"].shape[:1]
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "evidence", "sigma", "lam", "sigma_unit"), ())
     shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle"), (d,))
-    shapes |= {"centers": (b, d), "turn": (b, q), "reference_mean": (p,), "precision": (p,), "sums": (paces, p)}
-    shapes |= {"total": (s if s > 1 else 0,), "factors": (2, s + r), "heights": (paces, statistics)}
+    shapes |= {"centers": (b, d), "turn": (b, q), "reference_mean": (p,), "precision": (p,), "sums": (paces, summed)}
+    shapes |= {"total": (s if s > 1 else 0,), "factors": (2, s + r), "heights": (paces, 1 + (d > 1))}
+    shapes |= dict.fromkeys(("feature", "slope", "cost", "weight", "odds"), hypotheses)
     shapes |= {"recent": (KEPT * window, columns)}
     if odd := set(shapes) ^ set(arrays):
         raise InputError(f"it has missing or unexpected arrays: {', '.join(sorted(odd))}")
@@ -206,9 +215,14 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
         raise InputError("its columns do not match its names")
     if factors.min(initial=0) < 0 or factors.max(initial=0) >= d or (factors[0] != factors[1])[:s].any():
         raise InputError("its factors are not columns")
-    for name in ("threshold", "sigma", "lam", "sigma_unit", "deviation", "heights", "total"):
+    feature = arrays["feature"]
+    if not len(feature) or feature.min() < 0 or feature.max() >= p - q:
+        raise InputError("its hypotheses are not about its features")
+    for name in ("threshold", "evidence", "sigma", "lam", "sigma_unit", "deviation", "heights", "total", "weight"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
+    if (arrays["cost"] < 0).any() or (arrays["odds"] < 0).any():
+        raise InputError("its costs and odds must not be negative")
     if (arrays["precision"] < 0).any() or not arrays["precision"].any() or (arrays["low"] > arrays["high"]).any():
         raise InputError("its precision must not be negative, and its low ends must be below the high ones")
     for name in (
@@ -222,6 +236,10 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
         "low",
         "high",
         "middle",
+        "evidence",
+        "slope",
+        "cost",
+        "weight",
     ):
         if np.abs(arrays[name]).max(initial=0.0) > _FAR or (arrays[name].ndim == 0 and arrays[name] < 1.0 / _FAR):
             raise InputError(f"its {name} is far outside the possible range")  # a square would overflow
@@ -230,7 +248,7 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
 
 
 def _check_array(name: str, array: Any, shape: tuple[int, ...]) -> None:
-    kind = "i" if name in ("keep", "exponent", "factors") else "f"
+    kind = "i" if name in ("keep", "exponent", "factors", "feature") else "f"
     if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
         what = "whole numbers" if kind == "i" else "finite numbers"
         raise InputError(f"its array {name} must hold {what} and have the shape {shape}")

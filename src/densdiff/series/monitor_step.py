@@ -18,8 +18,8 @@ class MonitorStep:
     index : int
         Of the row, from 0 at the first update.
     score : float or None
-        How far the sum that stands out most is from the reference: squared, in units of a height that this sum alone
-        seldom exceeds. None until there are as many rows as the window has.
+        How much speaks for a change: the evidence of single features, or the largest sum of squares of many, in units
+        of what each seldom exceeds. None until there are as many rows as the window has.
     threshold : float
     alarm : bool
         Whether the score exceeds the threshold.

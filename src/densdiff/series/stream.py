@@ -25,7 +25,7 @@ _PART = 4000  # rows that tell the axes
 _MOST_AXES = 32
 _LEFT_OUT = 1e-4  # of the variance, with the last axes
 _RIDGE = 0.1  # of the mean variance, added to each: without it the last axes would be loudest
-_CUT = 3.5  # deviations from the median at which a value is cut: beyond, one row says as much as another
+_CUT = 4.0  # deviations from the median at which a value is cut: beyond, one row says as much as another
 _QUARTILES = 1.349  # deviations of a normal law between them
 _MOST_PAIRS = 500
 
