@@ -73,3 +73,19 @@ def test_a_comparison_counts_up_to_all_of_its_work(by, monkeypatch):
     whole = {"comparing column by column", *(["comparing group by group"] * (by is not None))}
     assert {part[1] for part in parts if part[2] == "100"} >= whole
     assert said[-1] == ""
+
+
+@pytest.mark.parametrize(("reference", "compared"), [("first", 3), (2, 2), ({"x": np.arange(60.0)}, 4)])
+def test_batches_count_up_to_all_that_are_compared(reference, compared, monkeypatch):
+    random = np.random.default_rng(0)
+    days = {f"day {k}": {"x": random.normal(size=60)} for k in range(4)}
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    asked = {"reference": reference, "n_permutations": 79, "random_state": 0}
+    result = dd.track(days, **asked)
+    said = [line.split(": ")[1] for line in lines(shown) if line.startswith("comparing batch by batch")]
+    assert [line.split(" %")[0] for line in said] == [str(100 * k // compared) for k in range(1, compared + 1)]
+    shown.truncate(0)
+    dd.track(days | {"day 4": {"x": random.normal(size=60)}}, history=result, **asked)
+    assert [line for line in lines(shown) if "batch by batch" in line] == ["comparing batch by batch: 100 %"]

@@ -92,6 +92,16 @@ def test_groups_have_the_published_form_and_their_comparisons_that_of_compare(fo
         assert json.loads(line)["time"] == "2026-01-31T03:00:07+00:00"
 
 
+def test_a_line_of_the_log_of_batches_has_the_schema_with_and_without_a_reference():
+    tables = dd.datasets.mixed_tables(60, random_state=0)
+    nights = {"May": {"age": tables.a["age"]}, "June": {"age": tables.b["age"]}}
+    for some in ({"May": nights["May"]}, nights):
+        result = dd.track(some, reference="previous", n_permutations=39, random_state=0)
+        record = json.loads(log_line(result, datetime(2026, 1, 31, tzinfo=UTC)))
+        check("log", record)
+        assert (record["n_batches"], record["n_a"]) == (len(some), 60 if len(some) > 1 else None)
+
+
 def test_min_effect_may_be_one_for_each_column(found):
     check("compare", printed("compare", replace(found, min_effect={"spend": 0.1, "*": 0.2})))
 

@@ -46,3 +46,20 @@ def test_a_bad_batch_is_named(days, put):
     assert code == 2
     assert json.loads(out)["error"]["file"] == "bad.csv"
     assert json.loads(out)["error"]["message"].startswith("batch 'bad': ")
+
+
+def test_metrics_and_log_are_of_the_latest_batch(days, tmp_path):
+    prometheus, log = tmp_path / "night.prom", tmp_path / "night.jsonl"
+    code, out, _ = run("track", *days, *OPTIONS, "--prometheus", prometheus, "--log", log, "--json")
+    result = json.loads(out)
+    latest = result["batches"][-1]
+    record = json.loads(log.read_text("utf-8"))
+    assert (code, record["command"], record["names"], record["differ"]) == (0, "track", ["ref.csv", "d3"], True)
+    assert (record["pvalue"], record["total_variation"]) == (latest["pvalue_adjusted"], latest["total_variation"])
+    assert (record["n_batches"], record["n_changed"], record["began"], record["columns"]) == (3, 1, "d3", ["a"])
+    lines = prometheus.read_text("utf-8").splitlines()
+    assert 'densdiff_batches_differ{reference="ref.csv"} 1.0' in lines
+    assert f'densdiff_batch_total_variation{{reference="ref.csv"}} {latest["total_variation"]!r}' in lines
+    first = result["columns"][0]
+    labels = f'{{reference="ref.csv",column="{first["name"]}"}}'
+    assert f"densdiff_batch_column_pvalue_adjusted{labels} {first['pvalue_adjusted'][-1]!r}" in lines

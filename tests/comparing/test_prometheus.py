@@ -103,3 +103,24 @@ def parsed_samples(text):
 
 def test_half_a_surrogate_is_written_as_its_number():
     assert _escaped("a\udc80").encode("utf-8") == b"a\\\\udc80"
+
+
+def test_of_many_batches_the_latest_is_told_without_its_name(tables):
+    reference, nights = {"age": tables.a["age"]}, {f"2026-01-0{k}": {"age": tables.b["age"]} for k in (1, 2)}
+    result = dd.track(nights, reference=reference, n_permutations=39, random_state=0)
+    values = {name: value for (name, labels), value in parsed(prometheus_text(result, 1.0)).items()}
+    latest = result.batches[-1]
+    assert values["densdiff_batches"] == 2
+    assert values["densdiff_batch_differ"] == latest.differs
+    assert values["densdiff_batch_rows"] == 150
+    assert values["densdiff_batch_total_variation_lower"] == latest.interval[0]
+    assert values["densdiff_batch_column_total_variation"] == result.columns[0].total_variation[-1]
+    assert "2026-01" not in prometheus_text(result, 1.0)
+
+
+def test_a_first_batch_without_a_reference_has_rows_and_no_effect(tables):
+    result = dd.track({"June": {"age": tables.b["age"]}}, reference="previous", random_state=0)
+    values = parsed(prometheus_text(result, 1.0))
+    names = {name for name, _ in values}
+    assert ("densdiff_batch_rows", frozenset({("reference", "previous")})) in values
+    assert "densdiff_batch_total_variation" not in names

@@ -246,6 +246,8 @@ def track(
     as_json: AsJson = False,
     report: Report = None,
     markdown: Markdown = None,
+    prometheus: Prometheus = None,
+    log: Log = None,
     fail_on_difference: Fail = False,
     debug: Debug = False,
 ) -> None:
@@ -258,11 +260,12 @@ def track(
       densdiff track may.parquet days/*.parquet --report history.html
       densdiff track may.parquet days/*.parquet --history days.json --fail-on-difference
       densdiff track previous days/*.csv
+      densdiff track may.profile days/*.csv --history days.json --prometheus densdiff.prom --log nightly.jsonl
     """
     from densdiff.cli.batches import BatchFiles, track_files
     from densdiff.cli.outputs import Outputs
 
-    outputs = Outputs(report, markdown)
+    outputs = Outputs(report, markdown, prometheus, log)
     chosen = parse_columns(columns, exclude, category, number)
     files = BatchFiles(reference, batches, history, chosen.narrow(parse_layout(None, sep, decimal, no_header)))
     outputs.refuse_unwritable(*files.inputs)

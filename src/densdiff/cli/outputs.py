@@ -1,4 +1,4 @@
-"""The files that `densdiff compare` writes beside what it prints: for people, for a monitoring system, for a log.
+"""The files that `compare` and `track` write beside what they print: for people, for a monitoring system, for a log.
 
 What they hold is decided by the result; that they can be written is checked before the work.
 """

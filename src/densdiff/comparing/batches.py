@@ -21,6 +21,7 @@ from densdiff.data.missing import CHOICES
 from densdiff.data.parameters import choice
 from densdiff.data.tables import Request
 from densdiff.errors import InputError, named
+from densdiff.progress import Progress
 from densdiff.testing.sequential import error_share
 from densdiff.threads import on_one_thread
 
@@ -150,6 +151,11 @@ class _References:
         labels = [batch.label for batch in past.batches]
         return labels[:1] if self.window is None else labels[-self.window :]
 
+    @property
+    def lacking(self) -> int:
+        """How many new batches come before the first that has a reference."""
+        return max(0, (self.window or 1) - max(len(self.held), len(self.needed)))
+
     def remember(self, label: str, get_table: Callable[[], Any]) -> None:
         """Take a batch of the history that came again, if it serves as reference; else it is not read."""
         if label in self.needed:
@@ -185,23 +191,26 @@ def _track(
     batches: list[BatchDifference] = list(past.batches) if past else []
     columns = {column.name: column for column in past.columns} if past else {}
     known, n_compared = {batch.label for batch in batches}, sum(batch.is_compared for batch in batches)
-    for label, get_table in entries:
-        if label in known:
-            references.remember(label, get_table)
-            continue
-        reference, table = references.current(), load_if_saved(get_table())
-        if reference is None:
-            batches.append(BatchDifference(label, count_rows(table, label)))
-        else:
-            n_compared += 1
-            own = replace(settings, seed=_seed_of(settings.seed, n_compared))
-            try:
-                evidence = batch_evidence(reference, table, replace(request, where=(described, label)), own)
-            except InputError as error:
-                raise error.reworded(f"batch {messages.shown(label)}: {error.marked}") from error
-            batches.append(_difference(label, evidence, n_compared, settings.alpha))
-            _append_columns(columns, evidence, error_share(n_compared), len(batches))
-        references.follow(label, table)
+    n_new = sum(label not in known for label, _ in entries)
+    with Progress("comparing batch by batch", n_new - references.lacking) as progress:
+        for label, get_table in entries:
+            if label in known:
+                references.remember(label, get_table)
+                continue
+            reference, table = references.current(), load_if_saved(get_table())
+            if reference is None:
+                batches.append(BatchDifference(label, count_rows(table, label)))
+            else:
+                n_compared += 1
+                own = replace(settings, seed=_seed_of(settings.seed, n_compared))
+                try:
+                    evidence = batch_evidence(reference, table, replace(request, where=(described, label)), own)
+                except InputError as error:
+                    raise error.reworded(f"batch {messages.shown(label)}: {error.marked}") from error
+                batches.append(_difference(label, evidence, n_compared, settings.alpha))
+                _append_columns(columns, evidence, error_share(n_compared), len(batches))
+                progress.add(1.0)
+            references.follow(label, table)
     ordered, began = date_changes(
         batches, _padded(columns, len(batches)), settings.alpha, references.window is not None
     )

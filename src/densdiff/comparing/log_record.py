@@ -1,4 +1,4 @@
-"""One line of a log for one comparison: short, whatever the tables hold.
+"""One line of a log for one comparison, or for the latest of many batches: short, whatever the tables hold.
 
 Appending it to a file is the matter of the command line.
 """
@@ -8,31 +8,59 @@ from datetime import datetime
 from typing import Any
 
 from densdiff import messages
+from densdiff.comparing.batch_results import BatchesResult, where_text
 from densdiff.comparing.group_results import GroupsResult
 from densdiff.comparing.results import Comparison
 
 _LISTED, _LONGEST = 10, 200  # entries of a list, and characters of a text
 
 
-def log_line(result: Comparison | GroupsResult, time: datetime) -> str:
-    """A comparison made at a time as one JSON object on one line; lists hold the first ten of ``n_..``."""
+def log_line(result: Comparison | GroupsResult | BatchesResult, time: datetime) -> str:
+    """A result of a time as one JSON object on one line; lists hold the first ten of ``n_..``."""
     record = {
         "schema": 1,
-        "command": "compare",
+        "command": "track" if isinstance(result, BatchesResult) else "compare",
         "time": time.isoformat(timespec="seconds"),
-        "names": [_short(name) for name in result.names],
-        "differ": result.differ,
+        **(_of_latest_batch(result) if isinstance(result, BatchesResult) else _of_tables(result)),
         "answer": _short(result.answer),
-        "n_reasons": len(result.reasons),
-        "reasons": _first(result.reasons),
-        "n_a": result.n_x,
-        "n_b": result.n_y,
-        **(_of_groups(result) if isinstance(result, GroupsResult) else _of_columns(result)),
         "alpha": result.alpha,
         "seed": result.seed,
         "version": result.version,
     }
     return json.dumps(record, allow_nan=False)
+
+
+def _of_latest_batch(result: BatchesResult) -> dict[str, Any]:
+    latest = result.batches[-1]
+    reasons = [where_text(latest)] if latest.differs else []
+    return {
+        "names": [_short(result.reference), _short(latest.label)],
+        "differ": latest.differs,
+        "n_reasons": len(reasons),
+        "reasons": _first(reasons),
+        "n_a": latest.n_reference,
+        "n_b": latest.n,
+        "total_variation": latest.total_variation,
+        "lower": None if latest.interval is None else latest.interval[0],
+        "pvalue": latest.pvalue_adjusted,
+        "n_columns": len(latest.columns),
+        "columns": _first(list(latest.columns)),
+        "began": None if result.began is None else _short(result.began),
+        "n_batches": len(result.batches),
+        "n_changed": len(result.changed),
+    }
+
+
+def _of_tables(result: Comparison | GroupsResult) -> dict[str, Any]:
+    return {
+        "names": [_short(name) for name in result.names],
+        "differ": result.differ,
+        "n_reasons": len(result.reasons),
+        "reasons": _first(result.reasons),
+        "n_a": result.n_x,
+        "n_b": result.n_y,
+        **(_of_groups(result) if isinstance(result, GroupsResult) else _of_columns(result)),
+    }
 
 
 def _of_columns(result: Comparison) -> dict[str, Any]:

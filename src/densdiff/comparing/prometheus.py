@@ -1,4 +1,4 @@
-"""A comparison as metrics for Prometheus, in the text format that node_exporter's textfile collector reads.
+"""A comparison, or the latest of many batches, as metrics for Prometheus: text for node_exporter's textfile collector.
 
 Writing the file is the matter of the command line.
 """
@@ -6,6 +6,7 @@ Writing the file is the matter of the command line.
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from densdiff.comparing.batch_results import BatchesResult
 from densdiff.comparing.group_results import GroupsResult
 from densdiff.comparing.results import Comparison
 
@@ -25,6 +26,15 @@ _HELP = {
     "group_total_variation": "Share of the rows of the group that would have to change.",
     "group_total_variation_lower": "Lower limit of the share of the rows of the group that would have to change.",
     "group_pvalue_adjusted": "p-value of the group, adjusted for the number of groups.",
+    "batches": "Batches that were compared with the reference.",
+    "batches_differ": "Batches that differ from the reference.",
+    "batch_differ": "1 if the latest batch differs from the reference, else 0.",
+    "batch_rows": "Rows of the latest batch.",
+    "batch_total_variation": "Share of the rows of the latest batch that would have to change.",
+    "batch_total_variation_lower": "Lower limit of the share of rows of the latest batch that would have to change.",
+    "batch_pvalue_adjusted": "p-value of the latest batch, adjusted for all batches.",
+    "batch_column_total_variation": "Share of rows of the latest batch that would have to change in this column.",
+    "batch_column_pvalue_adjusted": "p-value of the column in the latest batch, adjusted for all columns and batches.",
 }
 
 
@@ -34,23 +44,47 @@ class _Sample(NamedTuple):
     value: float
 
 
-def prometheus_text(result: Comparison | GroupsResult, timestamp: float) -> str:
-    """The metrics of a comparison made at a time, in seconds since 1970; all are gauges."""
-    samples = [
-        _Sample("comparison_timestamp_seconds", {}, timestamp),
-        _Sample("differ", {}, result.differ),
-        _Sample("rows", {"table": "a"}, result.n_x),
-        _Sample("rows", {"table": "b"}, result.n_y),
-        *(_samples_of_groups(result) if isinstance(result, GroupsResult) else _samples_of_columns(result)),
-    ]
-    tables = dict(zip(("table_a", "table_b"), result.names, strict=True))
+def prometheus_text(result: Comparison | GroupsResult | BatchesResult, timestamp: float) -> str:
+    """The metrics of a result of a time, in seconds since 1970; all are gauges."""
+    if isinstance(result, BatchesResult):
+        common, of_result = {"reference": result.reference}, list(_samples_of_batches(result))
+    else:
+        common, of_result = dict(zip(("table_a", "table_b"), result.names, strict=True)), list(_samples_of(result))
+    samples = [_Sample("comparison_timestamp_seconds", {}, timestamp), *of_result]
     lines = []
     for metric, text in _HELP.items():
         own = [sample for sample in samples if sample.metric == metric]
         if own:
             lines += [f"# HELP densdiff_{metric} {text}", f"# TYPE densdiff_{metric} gauge"]
-        lines += [f"densdiff_{metric}{_label_text(tables | dict(labels))} {float(value)!r}" for _, labels, value in own]
+        lines += [f"densdiff_{metric}{_label_text(common | dict(labels))} {float(value)!r}" for _, labels, value in own]
     return "\n".join(lines) + "\n"
+
+
+def _samples_of_batches(result: BatchesResult) -> Iterator[_Sample]:
+    """Of the latest batch alone, and without its name: a server keeps the history, and dated names are new series."""
+    yield _Sample("batches", {}, len(result.compared))
+    yield _Sample("batches_differ", {}, len(result.changed))
+    latest = result.batches[-1]
+    yield _Sample("batch_differ", {}, latest.differs)
+    yield _Sample("batch_rows", {}, latest.n)
+    if latest.total_variation is not None and latest.interval is not None and latest.pvalue_adjusted is not None:
+        yield _Sample("batch_total_variation", {}, latest.total_variation)
+        yield _Sample("batch_total_variation_lower", {}, latest.interval[0])
+        yield _Sample("batch_pvalue_adjusted", {}, latest.pvalue_adjusted)
+    for column in result.columns:
+        for metric, values in (
+            ("total_variation", column.total_variation),
+            ("pvalue_adjusted", column.pvalue_adjusted),
+        ):
+            if (value := values[-1]) is not None:
+                yield _Sample(f"batch_column_{metric}", {"column": column.name}, value)
+
+
+def _samples_of(result: Comparison | GroupsResult) -> Iterator[_Sample]:
+    yield _Sample("differ", {}, result.differ)
+    yield _Sample("rows", {"table": "a"}, result.n_x)
+    yield _Sample("rows", {"table": "b"}, result.n_y)
+    yield from _samples_of_groups(result) if isinstance(result, GroupsResult) else _samples_of_columns(result)
 
 
 def _samples_of_columns(result: Comparison) -> Iterator[_Sample]:
