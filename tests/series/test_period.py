@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from densdiff.core.contrasts import fitted_lines
-from densdiff.series.period import _autocorrelation, find_period
+from densdiff.series.period import _autocorrelation, _without_slow_parts, find_period
 
 
 def wave(period, length, noise=0.5, seed=0):
@@ -34,6 +34,26 @@ def test_the_period_is_not_one_of_its_multiples():
 def test_a_mixture_of_two_rhythms_does_not_give_their_common_multiple():
     rows = np.concatenate([wave(24, 500), wave(18, 500)])
     assert find_period(rows, 125).samples < 30
+
+
+def test_a_year_does_not_hide_the_week():
+    day = np.arange(1095)
+    random = np.random.default_rng(0)
+    rate = 100 * (1 + 0.3 * np.sin(2 * np.pi * day / 365)) * np.where(day % 7 >= 5, 0.6, 1.0)
+    found = find_period(random.poisson(rate).astype(float)[:, None], len(day) / 8)
+    assert found.samples == pytest.approx(7.0, abs=0.01)
+
+
+def test_slow_parts_are_running_means_around_a_line():
+    random = np.random.default_rng(3)
+    rows, reach = random.standard_normal((40, 2)) + np.linspace(0, 5, 40)[:, None], 6
+    flat = rows - rows.mean(axis=0)
+    flat = flat - fitted_lines(flat)
+    expected = np.empty_like(flat)
+    for t in range(40):
+        near = min(reach, t, 39 - t)
+        expected[t] = flat[t] - flat[t - near : t + near + 1].mean(axis=0)
+    np.testing.assert_allclose(_without_slow_parts(rows, reach), expected, atol=1e-12)
 
 
 def test_a_column_of_noise_does_not_hide_the_period_of_another():

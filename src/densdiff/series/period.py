@@ -19,6 +19,9 @@ _LASTING = 0.5  # of the autocorrelation one period away, several periods away
 _SHORTEST = 3  # samples
 _MULTIPLES = 8  # of a period, over which a season must last
 _MOST_MULTIPLES = 64
+_CYCLES = 8  # of a period in a series whose slow parts are taken off, at least
+_LONG = 50  # samples: running means over fewer leave too much of what is slow
+_LATE = 0.25  # of the longest period: a wave falls below 0 after a quarter of its own
 
 
 @dataclass(frozen=True)
@@ -33,11 +36,17 @@ class Period:
 def find_period(rows: FloatArray, longest: float) -> Period | None:
     """The first high peak of the mean autocorrelation of all columns (T, d), beyond its first fall; None if not clear.
 
-    Peaks later than ``longest`` samples do not count.
+    Peaks later than ``longest`` samples do not count. Where the fall is late, something slower hides the peaks before
+    it, as a year does with those of a week, and is taken off; then a period must be seen eight times.
     """
     whole = _autocorrelation(rows)
     correlation = whole[: max(0, int(longest) + 2)]
     below = np.flatnonzero(correlation < 0)
+    within = min(longest, len(rows) / _CYCLES)
+    if within >= _LONG and (not len(below) or below[0] > _LATE * longest):
+        whole = _autocorrelation(_without_slow_parts(rows, int(within / 2)))
+        correlation = whole[: int(within) + 2]
+        below = np.flatnonzero(correlation < 0)
     start = int(below[0]) if len(below) else int(correlation.argmin()) if len(correlation) else 0
     peaks = start + _local_maxima(correlation[start:])
     peaks = peaks[peaks >= _SHORTEST]
@@ -53,6 +62,18 @@ def find_period(rows: FloatArray, longest: float) -> Period | None:
     error = np.sqrt((1.0 + 2.0 * np.square(correlation[1:start]).sum()) / len(rows))
     is_chance = highest < _CHANCE * error and period.lasting < _LASTING * period.strength
     return None if is_chance else period
+
+
+def _without_slow_parts(rows: FloatArray, reach: int) -> FloatArray:
+    """Rows (T, d) without their running means over so many samples on either side, fewer at the ends."""
+    length = len(rows)
+    centred = rows - rows.mean(axis=0)
+    centred = centred - contrasts.fitted_lines(centred)
+    sums = np.concatenate([np.zeros((1, rows.shape[1])), np.cumsum(centred, axis=0)])
+    place = np.arange(length)
+    reach_there = np.minimum(reach, np.minimum(place, length - 1 - place))  # as many on both sides: lines stay lines
+    first, last = place - reach_there, place + reach_there + 1
+    return np.asarray(centred - (sums[last] - sums[first]) / (last - first)[:, None])
 
 
 def _refined(correlation: FloatArray, period: float) -> float:

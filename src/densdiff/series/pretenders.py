@@ -20,7 +20,7 @@ from densdiff.series.search import Search
 from densdiff.series.season import even_spread, find_slow_wave, remove_seasons
 
 _PERIODS = 8  # of a period in the series, at least
-_REMAINING = 3  # changes for each that remains once a wave is off, or the wave was none
+_REMAINING = 2  # changes for each that remains once a wave is off, or the wave was none
 _WEEK = 7
 _FEWEST = 800  # samples: fewer do not tell clusters
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches

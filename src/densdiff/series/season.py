@@ -17,7 +17,8 @@ _STRONG = 0.4  # autocorrelation one period away
 _STRONG_TOO = 0.15  # of a second season, once there is a first
 _LASTING = 0.7  # of it, several periods away: a season does not lose its phase
 _SEASONS = 3  # day, week and year
-_BETTER = 0.95  # of what steps leave over, at most, is left by a wave
+_BETTER = 0.95  # of what steps leave over, at most, is left by a wave that is as simple
+_WORTH = 2  # steps that are as simple as a wave
 _SAME = 0.1  # of a period: one that was taken off already
 _WAVES = np.linspace(0.25, _CYCLES, 31)  # cycles in a series
 _ROUNDING = 1e-9  # of the range of a column
@@ -80,31 +81,65 @@ class SlowWave:
 
 
 def find_slow_wave(level: FloatArray, borders: IntArray) -> SlowWave | None:
-    """The wave that explains more of block means (n, d) than steps at some borders do; None if none does.
+    """The wave that tells more of block means (n, d) than steps at some borders do, or tells it more simply.
 
-    A season that is seen less than four times has no phase means worth the name, and a wave with three numbers that
-    beats several steps is the simpler story.
+    A season that is seen less than four times has no phase means worth the name. A wave may stand beside one of the
+    steps, which then is no part of it. By Schwarz's criterion each number that a story needs costs a factor of
+    n^(1/n) of what it leaves over: a step has a place and a height, and a wave counts as two steps. None if no wave is
+    better.
     """
     n, d = level.shape
     centred = level - level.mean(axis=0)
-    edges = np.concatenate([[0], borders, [n]])
-    sizes = np.diff(edges)
-    sums = np.add.reduceat(centred, edges[:-1], axis=0)
-    by_steps = (np.square(sums) / sizes[:, None]).sum(axis=0)  # (d,)
-    by_wave, fitted, cycles = np.full(d, -np.inf), np.zeros((n, d)), np.zeros(d)
+    total, price = np.square(centred).sum(axis=0), n ** (1.0 / n)
+    steps = (np.arange(n)[:, None] >= borders).astype(np.float64)  # (n, k)
+    stories = [_by_wave(centred, np.zeros((n, 0)))]
+    if len(borders) > _WORTH:
+        stories.append(_by_wave(centred, steps))
+    left = np.array([total - story.explained for story in stories])  # (stories, d)
+    left *= price ** (2.0 * np.arange(len(stories)))[:, None]  # one more step
+    with_steps = np.column_stack([np.ones(n), steps])
+    by_steps = np.square(np.linalg.qr(with_steps)[0].T @ centred).sum(axis=0)
+    allowed = _BETTER * price ** (2.0 * (len(borders) - _WORTH)) * (total - by_steps)
+    best = left.argmin(axis=0)
+    cycles, fitted = np.empty(d), np.empty((n, d))
+    for j, story in enumerate(best):
+        cycles[j], fitted[:, j] = stories[story].cycles[j], stories[story].fitted[:, j]
+    columns = np.flatnonzero((left.min(axis=0) < allowed) & (cycles >= _BEND))
+    if not len(columns):
+        return None
+    clearest = columns[(total - left.min(axis=0))[columns].argmax()]
+    return SlowWave(columns, fitted[:, columns], float(cycles[clearest]))
+
+
+@dataclass(frozen=True)
+class _WaveFit:
+    """Of each column: what the best wave explains, with a step beside it if there are any; the wave, and its cycles."""
+
+    explained: FloatArray  # (d,)
+    fitted: FloatArray  # (n, d)
+    cycles: FloatArray  # (d,)
+
+
+def _by_wave(centred: FloatArray, steps: FloatArray) -> _WaveFit:
+    """The best of all waves for each column of (n, d), beside the best of some steps (n, k) if k > 0."""
+    n, d = centred.shape
+    found = _WaveFit(np.full(d, -np.inf), np.zeros((n, d)), np.zeros(d))
     for count in _WAVES:
         basis = _wave_basis(n, count)
         coefficients = basis.T @ centred
-        explained = np.square(coefficients).sum(axis=0)
-        better = explained > by_wave
-        by_wave, cycles = np.where(better, explained, by_wave), np.where(better, count, cycles)
-        fitted[:, better] = basis @ coefficients[:, better]
-    total = np.square(centred).sum(axis=0)
-    columns = np.flatnonzero(total - by_wave < _BETTER * (total - by_steps))
-    columns = columns[cycles[columns] >= _BEND]
-    if not len(columns):
-        return None
-    return SlowWave(columns, fitted[:, columns], float(cycles[columns[by_wave[columns].argmax()]]))
+        explained, wave = np.square(coefficients).sum(axis=0), basis @ coefficients
+        if steps.shape[1]:
+            beyond = steps - basis @ (basis.T @ steps)  # (n, k)
+            lengths = np.maximum(np.square(beyond).sum(axis=0), np.finfo(float).tiny)
+            heights = (beyond.T @ centred) / lengths[:, None]  # (k, d)
+            gains = np.square(heights) * lengths[:, None]
+            step, own = gains.argmax(axis=0), np.arange(d)
+            explained = explained + gains[step, own]
+            wave = basis @ (basis.T @ (centred - steps[:, step] * heights[step, own]))
+        better = explained > found.explained
+        found.explained[better], found.cycles[better] = explained[better], count
+        found.fitted[:, better] = wave[:, better]
+    return found
 
 
 def even_spread(values: FloatArray, cycles: float) -> FloatArray:
