@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from densdiff.balance.features import KernelFeatures, RowFeatures, additive_kernel
 from densdiff.balance.labelled import IntArray, LabelledSample, moment_equations, variance_of_shares
@@ -90,25 +91,33 @@ class LearnedMixture:
 
     @cached_property
     def stack(self) -> StackedScores:
+        return self._stack(np.ones(len(self.labelled.codes), dtype=bool))
+
+    def _stack(self, is_used: npt.NDArray[np.bool_]) -> StackedScores:
+        """Scores weighed and calibrated on some of the labelled rows."""
         labelled = self.labelled
-        scores = np.array([model.held for model in self.models])
-        return StackedScores(scores, labelled.targets, labelled.balanced * len(labelled.codes))
+        weights = labelled.balanced[is_used]
+        scores = np.array([model.held[is_used] for model in self.models])
+        return StackedScores(scores, labelled.targets[is_used], weights * (len(weights) / weights.sum()))
 
     @cached_property
     def held(self) -> FloatArray:
         """Class probabilities of the labelled rows by models that have not seen them, (n, K)."""
+        return self._held_by(self.stack)
+
+    def _held_by(self, stack: StackedScores) -> FloatArray:
         scores = np.array([model.held for model in self.models])
-        return np.maximum(self.stack.probabilities(scores), _LEAST_PROBABILITY)
+        return np.maximum(stack.probabilities(scores), _LEAST_PROBABILITY)
 
     @cached_property
     def probabilities(self) -> FloatArray:
         """Class probabilities of the new rows by models that have seen all labelled rows, (m, K)."""
-        return self._probabilities([model.full for model in self.models])
+        return self._probabilities([model.full for model in self.models], self.stack)
 
-    def _probabilities(self, scorers: list[Scorer]) -> FloatArray:
+    def _probabilities(self, scorers: list[Scorer], stack: StackedScores) -> FloatArray:
         starts = range(0, len(self.new), _ROWS)
         blocks = [self.new] if len(starts) == 1 else [self.new[start : start + _ROWS] for start in starts]
-        found = [self.stack.probabilities(np.array([score(rows) for score in scorers])) for rows in blocks]
+        found = [stack.probabilities(np.array([score(rows) for score in scorers])) for rows in blocks]
         return np.maximum(np.concatenate(found), _LEAST_PROBABILITY)
 
     @cached_property
@@ -178,14 +187,20 @@ class LearnedMixture:
         return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self.features.seed, 10]))
 
     def moments(self) -> Moments:
-        """Equations in slopes of the log-likelihood, from scores of rows by models which have not seen them."""
-        shares = _inner(self.likely)
-        slopes = np.zeros_like(self.probabilities)
-        folds = list(zip(*(model.folds for model in self.models), strict=True))
-        for scorers in folds:
-            values = self._probabilities(list(scorers))
-            slopes += values / (values @ shares)[:, None] / len(folds)
-        return moment_equations(self.held / (self.held @ shares)[:, None], self.labelled, slopes)
+        """Equations in slopes of the log-likelihood, from scores of rows by models which have not seen them.
+
+        Nor have the weights and the calibration of the scores: those learned from a row make its class look easier to
+        tell than that of new rows, and the shares seem nearer to equal ones than they are.
+        """
+        shares, folds = _inner(self.likely), int(self.groups.max()) + 1
+        held, slopes = np.empty_like(self.held), np.zeros_like(self.probabilities)
+        for fold in range(folds):
+            is_out = self.groups == fold
+            stack = self._stack(~is_out)
+            held[is_out] = self._held_by(stack)[is_out]
+            values = self._probabilities([model.folds[fold] for model in self.models], stack)
+            slopes += values / (values @ shares)[:, None] / folds
+        return moment_equations(held / (held @ shares)[:, None], self.labelled, slopes)
 
 
 def _centred(scores: FloatArray) -> FloatArray:
