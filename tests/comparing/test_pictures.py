@@ -70,18 +70,19 @@ def test_a_column_is_prepared_fitted_and_counted_once_for_all_that_is_told_of_it
     assert calls == {"prepare": 2, "find_fit": 2, "level_counts": 1}
 
 
-def test_only_a_picture_of_fewer_rows_is_fitted_again(calls, monkeypatch):
+def test_a_picture_of_fewer_rows_is_prepared_and_fitted_by_itself(calls, monkeypatch):
+    """The distance of a column needs no fit."""
     monkeypatch.setattr(column, "PICTURE_ROWS", 50)
     dd.compare(*mixed(90, 40), columns=["x", "k"], n_permutations=199, random_state=0)
-    assert calls == {"prepare": 2, "find_fit": 2, "level_counts": 1}
+    assert calls == {"prepare": 2, "find_fit": 1, "level_counts": 1}
 
 
-def test_of_many_columns_only_those_that_are_drawn_are_fitted_again(calls, monkeypatch):
-    """The others' fits are not kept: they would be megabytes each."""
+def test_of_many_columns_only_those_that_are_drawn_are_fitted(calls, monkeypatch):
+    """What was prepared for the others is not kept: it would be megabytes each."""
     monkeypatch.setattr(columns, "_PICTURED", 1)
     result = dd.compare(*mixed(60, 60), columns=["x", "y"], n_permutations=199, random_state=0)
     assert [found.picture is not None for found in result.columns] == [True, False]
-    assert calls == {"prepare": 3, "find_fit": 3}
+    assert calls == {"prepare": 3, "find_fit": 1}
 
 
 @pytest.mark.filterwarnings("ignore::densdiff.DensDiffWarning")

@@ -8,7 +8,7 @@ from densdiff import messages
 from densdiff.core import selection
 from densdiff.core.resample import CountArray
 from densdiff.data.pair import Pair
-from densdiff.solvers.distance import fit_distance, saturation_note
+from densdiff.solvers.distance import overlap_distance, saturation_note
 from densdiff.solvers.fit import Fit, Settings, find_fit
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.solvers.uncertainty import normal_quantile
@@ -64,7 +64,7 @@ class NumberColumn:
         """The distance of all rows, with an interval of this level."""
         if self.is_constant:
             return ColumnDistance(0.0, (0.0, 0.0))
-        distance = fit_distance(self.fit, level)
+        distance = overlap_distance(self.data, level)
         if note := saturation_note(distance):
             messages.warn(note)
         return ColumnDistance(distance.normalized, distance.normalized_ends)

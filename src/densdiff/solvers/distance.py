@@ -3,7 +3,7 @@
 Estimate and interval come from `overlap`, unless a model was asked for: then the estimate is that of the model.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from densdiff.solvers.base import DIFFERENCE
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.fit import Fit
 from densdiff.solvers.overlap import normalized_distance
+from densdiff.solvers.prepared import Prepared
 from densdiff.solvers.search import averaged_distance
 
 
@@ -59,15 +60,21 @@ def fit_distance(fit: Fit, level: float) -> FitDistance:
     Both come from the overlap of the densities; if sigma, lam or centers were asked for, the squared distance is that
     of the models asked for.
     """
-    overlap = normalized_distance(fit.data, level)
-    log_volume = fit.data.scaling.log_volume
-    value, log_factor = overlap.squared_value, overlap.log_unit
-    if not fit.is_automatic:
-        value, log_factor = averaged_distance(fit.solver, DIFFERENCE, fit.choice)
-    varies = bool(fit.data.checked.varying.any())  # else sums that cancel leave a remainder
+    distance = overlap_distance(fit.data, level)
+    if fit.is_automatic:
+        return distance
+    value, log_factor = averaged_distance(fit.solver, DIFFERENCE, fit.choice)
+    log_factor -= fit.data.scaling.log_volume
+    return replace(distance, value=max(0.0, value) if _varies(fit.data) else 0.0, log_factor=log_factor)
+
+
+def overlap_distance(data: Prepared, level: float) -> FitDistance:
+    """The squared and the normalized distance from the overlap of the densities, for which no model is fitted."""
+    overlap, log_volume = normalized_distance(data, level), data.scaling.log_volume
+    varies = _varies(data)
     return FitDistance(
-        value=max(0.0, value) if varies else 0.0,
-        log_factor=log_factor - log_volume,
+        value=max(0.0, overlap.squared_value) if varies else 0.0,
+        log_factor=overlap.log_unit - log_volume,
         error=overlap.error,
         ends=overlap.squared_ends if varies else (0.0, 0.0),
         log_unit=overlap.log_unit - log_volume,
@@ -76,6 +83,11 @@ def fit_distance(fit: Fit, level: float) -> FitDistance:
         resolution=overlap.resolution,
         metric=overlap.metric,
     )
+
+
+def _varies(data: Prepared) -> bool:
+    """Whether any column does; else sums that cancel leave a remainder."""
+    return bool(data.checked.varying.any())
 
 
 def saturation_note(distance: FitDistance) -> str | None:

@@ -24,6 +24,7 @@ _CORRELATED = 4.0  # correlation times root of the smaller sample from which whi
 _PILOTS = (0.5, 0.25 * 2.0**0.5)  # widths of the blurs that tell a column's smoothness
 _SMOOTH_RANGE = (0.25, 1.5)  # of the width as concentrated
 _FARTHEST = 1e100  # widths: infinite numbers would be whitened to NaN
+_DEALS = 16.0  # ways to deal out groups for each standard error that the means are apart
 _CLIP = 4.0  # widths beyond which a value counts as an outlier in a correlation
 
 
@@ -135,6 +136,8 @@ def rows_of(data: Prepared) -> Rows:
     groups = [selection.assign_groups(data.seed, size, n_groups).all().astype(np.intp) for size in sizes]
     together = np.concatenate([sample.points for sample in drawn])
     numbers = np.asfortranarray(data.numbers(together))
+    if together.shape[1] == numbers.shape[1] == 1:
+        groups = _by_rank(groups, drawn, data.seed)
     return Rows(
         numbers=numbers,
         codes=together[:, numbers.shape[1] :],
@@ -152,6 +155,30 @@ def _shuffled(sample: Subsample, seed: int) -> Subsample:
         return sample
     order = np.random.default_rng([seed, 8]).permutation(len(sample.omega))
     return replace(sample, points=sample.points[order], omega=sample.omega[order])
+
+
+def _by_rank(groups: list[npt.NDArray[np.intp]], drawn: list[Subsample], seed: int) -> list[npt.NDArray[np.intp]]:
+    """Groups of rows of one number, dealt out at random to the ranks of the values instead of to the rows.
+
+    So the order of the rows does not matter, and values that are known up to small cells mostly have the groups of the
+    exact ones. Each sample has a shuffle of its own, or groups of both, which are left out together, would hold the
+    same ranks. Which of the two shuffles it has, and from which end ranks count, depends on the values alone. One deal
+    for all tables of a size would be lucky or unlucky for all of them: it changes with the distance of the means.
+    """
+    values = [sample.points[:, 0] for sample in drawn]
+    pooled = np.concatenate(values)
+    upwards = 1.0 if pooled.mean() >= np.median(pooled) else -1.0
+    first, second = ((len(own), upwards * float(own.mean()), upwards * float(np.median(own))) for own in values)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        apart = abs(first[1] - second[1]) / (pooled.std() * np.sqrt(1.0 / first[0] + 1.0 / second[0]))  # in errors
+    deal = int(np.clip(np.nan_to_num(_DEALS * apart), 0.0, 1e9))
+    dealt = []
+    for own, sample, oriented, number in zip(groups, drawn, values, (0, 1) if first <= second else (1, 0), strict=True):
+        by_rank = np.empty_like(own)
+        order = np.lexsort([sample.omega, upwards * oriented])
+        by_rank[order] = np.random.default_rng([seed, 9, deal, number]).permutation(own)
+        dealt.append(by_rank)
+    return dealt
 
 
 def common_widths(rows: Rows) -> Rows:

@@ -281,7 +281,8 @@ def _ends(
     """Ends that cover the intervals of all variants; ``pair_variance`` is what the jackknife counts twice.
 
     The variance vanishes towards 0 and towards ``highest``: where an estimate is near to one of them by chance, its
-    error is too small. As in Wilson's interval of a share, the end on the other side reaches further.
+    error is too small. As in Wilson's interval of a share, the end on the other side reaches further. And what is
+    estimated below 0 is as uncertain as 0: no interval is the point 0.
     """
     ends = []
     for variant in variants:
@@ -290,7 +291,7 @@ def _ends(
             return -np.inf, highest
         reach = quantile * error * float(np.sqrt(max(1.0 - pair_variance / max(error**2, _TINY), 0.5)))
         up, down = (_FURTHER * reach * (reach / max(room, reach, _TINY)) for room in (value, highest - value))
-        ends.append((value - reach - down, value + reach + up))
+        ends.append((value - reach - down, max(value, 0.0) + reach + up))
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
