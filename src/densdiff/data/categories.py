@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.data.table import is_missing, text_of
+from densdiff.data.table import Coded, code_values, text_of
 from densdiff.errors import InputError
 from densdiff.messages import listed, warn
 
@@ -62,9 +62,12 @@ def hash_of_level(level: str, salt: int) -> int:
 
 def codes_of(values: npt.NDArray[Any], levels: Sequence[str]) -> npt.NDArray[np.float64]:
     """The number of each value's level, NaN where it is missing or not among ``levels``."""
+    return level_codes(code_values(values), levels)
+
+
+def level_codes(coded: Coded, levels: Sequence[str]) -> npt.NDArray[np.float64]:
+    """`codes_of` values by their distinct ones."""
     code_of_level = {level: float(k) for k, level in enumerate(levels)}
     find = levels.code if isinstance(levels, HashedLevels) else lambda level: code_of_level.get(level, np.nan)
-    objects = values.tolist()
-    code_of_value = {value: np.nan if is_missing(value) else find(text_of(value)) for value in dict.fromkeys(objects)}
-    # a missing value that is not equal to itself is not found again unless it is the same object
-    return np.fromiter((code_of_value.get(value, np.nan) for value in objects), np.float64, len(objects))
+    codes = [find(text_of(value)) for value in coded.distinct[:-1]]
+    return np.asarray(np.array([*codes, np.nan])[coded.places])

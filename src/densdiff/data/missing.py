@@ -130,7 +130,10 @@ def _fill_block(reader: Reading, fills: dict[str, Fill], block: Any, start: int)
             continue
         fill, missing = fills[name], missing_values(column)
         mark = Column(missing, "booleans")
-        if isinstance(fill, str):
+        if isinstance(fill, str) and column.coded is not None:
+            coded = column.coded.filled(MISSING_LEVEL)
+            columns[name] = Column(coded.values, fill, coded=coded)
+        elif isinstance(fill, str):
             values = column.values.astype(object)
             if column.kind == "booleans":
                 values[~missing] = [str(bool(value)) for value in values[~missing]]

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from densdiff.core.scaling import FloatArray, stack_columns
-from densdiff.data.categories import MISSING_LEVEL, Levels, codes_of, nullable_booleans
+from densdiff.data.categories import MISSING_LEVEL, Levels, codes_of, level_codes, nullable_booleans
 from densdiff.data.floats import refusal
 from densdiff.data.summary import MOST_LEVELS, NUMBERS, Summary, summarize_column
-from densdiff.data.table import Column, Table, missing_values, table_of
+from densdiff.data.table import Column, Table, coded_values, missing_values, table_of
 from densdiff.errors import InputError
 from densdiff.messages import listed, shown
 
@@ -117,8 +117,9 @@ def _middle(column: Column) -> float:
 def _codes(column: Column, levels: Sequence[str]) -> FloatArray:
     values = column.values
     if column.kind == "booleans":
-        values = values.astype(bool) if values.dtype.kind != "f" else nullable_booleans(values)
-    codes = codes_of(values, levels)
+        codes = codes_of(values.astype(bool) if values.dtype.kind != "f" else nullable_booleans(values), levels)
+    else:
+        codes = level_codes(coded_values(column), levels)
     if MISSING_LEVEL in levels:
         codes[missing_values(column)] = levels.index(MISSING_LEVEL)
     return codes

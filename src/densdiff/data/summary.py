@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from densdiff.core.scaling import FloatArray
-from densdiff.data.table import Column, missing_values, reads_as_number, text_of
+from densdiff.data.table import Column, coded_values, missing_values, reads_as_number, text_of
 from densdiff.errors import InputError
 from densdiff.messages import shown
 
@@ -218,12 +218,11 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
 
 
 def _with_levels(summary: ColumnSummary, column: Column, missing: Any, start: int) -> ColumnSummary:
-    values = column.values[~missing].tolist() if summary.missing else column.values.tolist()
-    if column.kind == "booleans":
-        values = [bool(value) for value in values]
+    coded = coded_values(column)
+    rows = np.bincount(coded.places[~missing], minlength=len(coded.distinct) - 1).tolist()
     counts: Counter[str] = Counter()
-    for value, count in Counter(values).items():
-        counts[text_of(value)] += count
+    for value, count in zip(coded.distinct[:-1], rows, strict=True):
+        counts[text_of(bool(value) if column.kind == "booleans" else value)] += count
     summary = replace(summary, levels=counts)
     word = next((text for text in counts if not reads_as_number(text)), None) if column.kind != "booleans" else None
     if word is None:
