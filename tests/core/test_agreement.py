@@ -48,14 +48,17 @@ def test_coefficients_of_pairs_equal_a_sum_over_subsets_of_columns(columns, seed
 
 
 @given(columns=columns, seed=st.integers(0, 1000), last=st.integers(0, 40))
-def test_a_table_and_the_recursion_give_the_same(columns, seed, last):
+def test_tables_and_the_recursion_give_the_same(columns, seed, last):
+    """One table for all columns, products of tables of some of them, and one column after the other."""
     levels, steps = zip(*columns, strict=True)
-    polynomial = polynomial_of(levels, steps, last)
     a, b = codes_of(seed, 5, levels), codes_of(seed + 1, 2, levels)
+    expected = polynomial_of(levels, steps, last).coefficients(np.equal(a.T[:, :, None], b.T[:, None, :]))
     with pytest.MonkeyPatch.context() as patch:
-        by_table = polynomial.of_pairs(a, b)
-        patch.setattr(agreement, "_TABLE_CLASSES", 0)
-        np.testing.assert_allclose(polynomial.of_pairs(a, b), by_table, atol=1e-15)
+        for most_classes, of_a_part in ((1 << 16, 0), (0, 1), (0, 5), (0, 1 << 12)):
+            patch.setattr(agreement, "_TABLE_CLASSES", most_classes)
+            patch.setattr(agreement, "_PART_CLASSES", of_a_part)
+            found = polynomial_of(levels, steps, last).of_pairs(a, b)
+            np.testing.assert_allclose(found, expected, atol=1e-15)
 
 
 @given(columns=columns, seed=st.integers(0, 1000), last=st.integers(0, 40))

@@ -43,6 +43,7 @@ def test_kernels_equal_a_sum_over_subsets_of_columns(columns, d, lam, sigma, see
     with pytest.MonkeyPatch.context() as patch:
         for most in (mixed_kernel.MOST_CLASSES, 0):  # a table for each class, and one for each step
             patch.setattr(mixed_kernel, "MOST_CLASSES", most)
+            patch.setattr(mixed_kernel, "MOST_ENTRIES", 0)
             kernels = kernels_of(d, levels, steps, lam)
             found = in_units_of_density(kernel_block(a, b, kernels, sigma, direct=True), sigma, d)
             for kind in range(2):
@@ -88,6 +89,7 @@ def test_without_steps_rows_must_agree_and_numbers_decide_the_rest(d, lam, seed)
 @pytest.mark.parametrize("most", [128, 0])
 def test_without_categories_nothing_changes_by_a_bit(monkeypatch, most):
     monkeypatch.setattr(mixed_kernel, "MOST_CLASSES", most)
+    monkeypatch.setattr(mixed_kernel, "MOST_ENTRIES", 0)
     a, b = mixed_rows(1, 30, 3, []), mixed_rows(2, 20, 3, [])
     numbers = radial.plain_and_squared(radial.radial_table(3, np.array([0.02])), 0)
     expected = kernel_block(a, b, numbers, 0.7, direct=True)

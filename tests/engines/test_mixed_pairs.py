@@ -63,9 +63,12 @@ def test_sums_equal_a_double_loop_for_any_tiles_and_groups(seed, sizes, columns,
         patch.setattr(engine, "_is_cheaper_by_class", lambda *_: by_class)
         found = engine.mixed_histograms(rows, omega, groups, BINS, polynomials, direct=True)
     assert (found.of_classes is not None) == by_class
+    every_sum = list(found.every_sum(weights))
+    assert len(every_sum) == len(polynomials)
     for smoothing, polynomial in enumerate(polynomials):
         expected = brute_sums(rows, omega, groups, polynomial, weights)
         sums = found.sums(smoothing, weights)
+        np.testing.assert_array_equal(every_sum[smoothing], sums)
         assert sums.shape == expected.shape
         np.testing.assert_allclose(sums[:, :-1], expected[:, :-1], rtol=0, atol=1e-11)
 

@@ -127,6 +127,18 @@ def test_f_from_pairs_is_the_sum_over_models_of_weight_times_curve(kind, weighte
     assert np.abs(expected).max() > 1e-3 * peak
 
 
+def test_f_is_the_same_from_tables_of_classes_and_of_steps(monkeypatch):
+    rows = rows_in_widths(case("many classes", False))
+    points, values = points_near(rows), []
+    for most_entries in (mixed_kernel.MOST_ENTRIES, 0):
+        monkeypatch.setattr(mixed_kernel, "MOST_ENTRIES", most_entries)
+        found = curves.PairCurve(rows)
+        assert all(kernel.is_by_class == (most_entries > 0) for kernel in found._averaged_kernels)
+        values.append(found.values(back(rows, points))[0])
+    peak = sum(abs(kernel.of_equal_rows[0]) for kernel in found._averaged_kernels)
+    np.testing.assert_allclose(*values, rtol=0, atol=3e-5 * peak)  # of a coarser table
+
+
 @pytest.mark.parametrize("kind", ["numbers", "mixed"])
 @pytest.mark.parametrize("i", [0, 6])
 @pytest.mark.parametrize("level", [0, -1])

@@ -104,6 +104,42 @@ def test_levels_are_counted_as_by_a_loop(x, y):
     assert cell_of_rows(cells).tolist() == [levels.index(value) for value in [*x, "d", *y, "a"]]
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(3, 60), st.sampled_from([None, 0, 1]))
+def test_rows_of_units_in_cells_are_counted_as_by_a_loop(seed, n_units, digits):
+    """A full table, a sorted one, and one pair of numbers after another; rows far off are in no cell."""
+    random = np.random.default_rng(seed)
+    x, y = (np.append(random.normal(size=n), [-1e9, 1e9]) for n in (300, 250))
+    x, y = (part if digits is None else part.round(digits) for part in (x, y))
+    cells, asked = number_cells(x, y), units.Units.put_together(302, 252, seed, n_units)
+    of_rows = np.concatenate([asked.x.part(0, 302), asked.x.n_units + asked.y.part(0, 252)])
+    expected = np.zeros((cells.forms.counts.shape[1], asked.x.n_units + asked.y.n_units))
+    for cell, unit in zip(cell_of_rows(cells), of_rows, strict=True):
+        if cell >= 0:
+            expected[cell, unit] += 1
+    np.testing.assert_array_equal(expected.sum(axis=1), cells.forms.counts.sum(axis=0))
+    for counted_cells in (1 << 16, -(1 << 40)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(column_tests, "_COUNTED_CELLS", counted_cells)
+            found = column_tests._rows_by_unit(cells, asked)
+        np.testing.assert_array_equal(found.toarray() if hasattr(found, "toarray") else found, expected)
+
+
+def plain_spikes(values):
+    """Values with ten or more rows, a 500th of all rows, and ten times the median of rows for a value."""
+    distinct, counts = np.unique(values, return_counts=True)
+    is_spike = counts >= max(10, 0.002 * len(values), 10 * np.median(counts))
+    return [] if is_spike.all() else distinct[is_spike].tolist()
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([None, 0, 1, 2, 3, 5]), st.sampled_from([50, 3000, 40_000]))
+def test_values_stand_out_as_a_count_of_all_says(seed, digits, n):
+    random = np.random.default_rng(seed)
+    values = random.normal(size=n) if digits is None else random.normal(size=n).round(digits)
+    for spike, rows in zip([0.0, -0.0, 1e300, -7.25], random.integers(0, n // 5, 4), strict=True):
+        values[random.integers(0, n, rows)] = spike
+    assert column_tests._spikes(values).tolist() == plain_spikes(values)
+
+
 def test_statistics_of_levels_are_squared_differences_of_shares():
     x, y = letters(0, 20, 13)
     cells = level_cells(x, y)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
-from densdiff.core import resample
+from densdiff.core import cell_power, resample
 from densdiff.core.kernel import radius
 from densdiff.data.pair import check_arrays
 from densdiff.estimators.kde import GaussianOverlap
@@ -197,7 +197,7 @@ def test_cells_draw_counts_and_look_at_no_labels():
     table, null = statistics.relabelled(Labels(np.empty(0, dtype=bool)), 30, np.random.default_rng(2))
     cells = statistics.cells
     counts = np.random.default_rng(2).multivariate_hypergeometric(cells.pooled, N, size=30, method="marginals")
-    expected = resample.cell_statistics(cells, np.vstack([cells.counts[:1], counts]), MODELS)
+    expected = cell_power.cell_statistics(cells, np.vstack([cells.counts[:1], counts]), MODELS)
     assert null == "permutation"
     np.testing.assert_allclose(table, expected, rtol=1e-12)
     np.testing.assert_array_equal(table[:1], statistics.table(np.empty((1, 0), dtype=bool)))

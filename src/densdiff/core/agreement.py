@@ -5,7 +5,7 @@ With m_j = 1 where the rows agree in column j and else 0, e_t is the coefficient
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,6 +17,7 @@ IntArray = npt.NDArray[np.integer]
 
 _LARGE_LAM = 1e12  # from here on F is 1 / lam times a Gaussian, right to 1e-12, and F^2 is nothing beside it
 _TABLE_CLASSES = 1 << 16
+_PART_CLASSES = 1 << 12  # of the tables of more classes: tables of half a megabyte stay in the cache
 _SAME_LAM = 1e-12  # relative
 
 
@@ -130,11 +131,52 @@ class AgreementPolynomial:
         return self.coefficients(np.ones((len(self.levels), 1), dtype=bool))[:, 0]
 
     def of_pairs(self, a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> FloatArray:
-        """e_t of each pair of rows with codes (k, J) and (l, J), (T, k, l); from a table up to 65,536 classes."""
+        """e_t of each pair of rows with codes (k, J) and (l, J), (T, k, l).
+
+        From a table up to 65,536 classes, beyond as a product of polynomials of some of the columns, which have tables.
+        """
         if self.classes.count <= _TABLE_CLASSES:
-            classes = self.classes.of_pairs(a, b)
-            return np.array([column[classes] for column in self.by_class.T])
-        return self.coefficients(np.equal(a.T[:, :, None], b.T[:, None, :]))
+            return self._from_table(a, b)
+        e = {0: np.ones((len(a), len(b)))}
+        for columns, part in self._parts:
+            own = part._from_table(a[:, columns], b[:, columns])
+            e = self._product(e, dict(zip(part.exponents.tolist(), own, strict=True)))
+        return np.array([e[t] for t in self.exponents.tolist()])
+
+    def _from_table(self, a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> FloatArray:
+        classes = self.classes.of_pairs(a, b)
+        return np.array([column[classes] for column in self.by_class.T])
+
+    def _product(self, e: dict[int, FloatArray], other: dict[int, FloatArray]) -> dict[int, FloatArray]:
+        """The coefficients of a product of two polynomials, by their exponents."""
+        product: dict[int, FloatArray] = {}
+        for s, e_s in other.items():
+            for t, e_t in e.items():
+                term, beyond = e_s * e_t, max(0, s + t - self.last)
+                if beyond:
+                    term *= self.ratio**beyond
+                if (target := s + t - beyond) in product:
+                    product[target] += term
+                else:
+                    product[target] = term
+        return product
+
+    @cached_property
+    def _parts(self) -> list[tuple[IntArray, "AgreementPolynomial"]]:
+        """Columns and their polynomials, those that are alike together, so that each has few classes."""
+        parts: list[list[int]] = [[]]
+        sizes = np.bincount(self.classes.alike) + 1
+        for number in range(len(sizes)):
+            if parts[-1] and np.prod(sizes[[*parts[-1], number]]) > _PART_CLASSES:
+                parts.append([])
+            parts[-1].append(number)
+        columns = [np.flatnonzero(np.isin(self.classes.alike, part)) for part in parts]
+        return [(own, self._of_columns(own)) for own in columns]
+
+    def _of_columns(self, columns: IntArray) -> "AgreementPolynomial":
+        """The polynomial of some of the columns."""
+        alike = np.unique(self.classes.alike[columns], return_inverse=True)[1].reshape(-1)
+        return replace(self, classes=AgreementClasses(alike), levels=self.levels[columns], steps=self.steps[columns])
 
 
 def agreement_polynomials(

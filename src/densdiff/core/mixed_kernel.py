@@ -10,18 +10,20 @@ from densdiff.core.radial import RadialTable, cubic_at, cubic_places
 from densdiff.core.scaling import FloatArray
 
 MOST_CLASSES = 128  # of agreement, with a table of 0.3 megabytes for each; beyond that one for each step
+MOST_ENTRIES = 1 << 22  # of the tables of more classes, 32 MiB: shorter tables may be as many
 
 
 @dataclass(frozen=True)
 class MixedRadial:
     """Kernels of one lam and one smoothing as tables of r = 0, step, 2 step, ..: even, ending in two zeros.
 
-    With few classes of agreement a row of a table is the kernel of a class, sum_t e_t K_t; else it is K_t itself.
+    A row of a table is the kernel of a class of agreement, sum_t e_t K_t, or K_t itself where classes are too many.
     """
 
     step: float
     values: tuple[FloatArray, ...]  # (C, R) or (T, R)
     polynomial: AgreementPolynomial
+    is_by_class: bool
 
     @property
     def n_codes(self) -> int:
@@ -31,7 +33,7 @@ class MixedRadial:
     @property
     def of_equal_rows(self) -> list[float]:
         """Each kernel of a row with itself."""
-        if has_few_classes(self.polynomial):
+        if self.is_by_class:
             return [float(kernel[-1, 0]) for kernel in self.values]
         return [float(self.polynomial.of_equal_rows @ kernel[:, 0]) for kernel in self.values]
 
@@ -39,7 +41,7 @@ class MixedRadial:
         """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, J) and (l, J)."""
         size = self.values[0].shape[1]
         places = cubic_places(self.step, size, r)
-        if has_few_classes(self.polynomial):
+        if self.is_by_class:
             places = places.moved(self.polynomial.classes.of_pairs(codes_a, codes_b).astype(np.intp) * size)
             return [cubic_at(kernel.ravel(), places) for kernel in self.values]
         e = self.polynomial.of_pairs(codes_a, codes_b)  # (T, k, l)
@@ -51,8 +53,13 @@ class MixedRadial:
 
 
 def has_few_classes(polynomial: AgreementPolynomial) -> bool:
-    """Whether every class of agreement can have a table of its own."""
+    """Whether every class of agreement can have a table of its own, however long."""
     return polynomial.classes.count <= MOST_CLASSES
+
+
+def fits_by_class(polynomial: AgreementPolynomial, nodes: int) -> bool:
+    """Whether every class of agreement can have a table of so many entries."""
+    return has_few_classes(polynomial) or polynomial.classes.count * nodes <= MOST_ENTRIES
 
 
 def mixed_plain_kernel(table: RadialTable, rows: IntArray, polynomial: AgreementPolynomial) -> MixedRadial:
@@ -72,9 +79,10 @@ def mixed_statistic_kernel(table: RadialTable, rows: IntArray, polynomial: Agree
 
 def mixed(step: float, kernels: tuple[FloatArray, ...], polynomial: AgreementPolynomial) -> MixedRadial:
     """Kernels from their tables of steps, (T, R), kept as they are or summed up for every class, (C, R)."""
-    if has_few_classes(polynomial):
+    is_by_class = fits_by_class(polynomial, kernels[0].shape[1])
+    if is_by_class:
         kernels = tuple(polynomial.by_class @ kernel for kernel in kernels)
-    return MixedRadial(step, kernels, polynomial)
+    return MixedRadial(step, kernels, polynomial, is_by_class)
 
 
 def weighted_by_lam(kernels: FloatArray, rows: IntArray, weights: FloatArray) -> FloatArray:

@@ -10,10 +10,8 @@ from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.fft import next_fast_len, rfftn
 
-from densdiff.core.fourier import AT_ONCE, box
-from densdiff.core.grid import Axis, places_of, reach
+from densdiff.core.grid import Axis, places_of
 from densdiff.core.scaling import FloatArray
 
 CountArray = npt.NDArray[np.int64]
@@ -23,10 +21,6 @@ _TIE = 1e-9  # relative: two sums of the same terms in another order are the sam
 _AT_ONCE = 1 << 25  # labels drawn at a time
 _FEW_BLOCKS = 8  # that are shuffled one by one
 _COUNTS = 1 << 21  # counts in cells drawn at a time: 16 MiB
-_PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
-_LINE_PRODUCTS = 450  # the same where waves are made once for all relabellings
-_BAND = 1e-8  # of a filter's peak: frequencies beyond are left out
-_WRAP = {1: 1e-8, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
 
 
 @dataclass(frozen=True)
@@ -98,117 +92,6 @@ def cell_middles(cells: Cells, axes: list[Axis]) -> FloatArray:
     nodes = np.unravel_index(cells.occupied, cells.shape)
     places = [cells.spacing * node.astype(np.float64) for node in nodes]
     return np.column_stack([axis.values_at(place) for axis, place in zip(axes, places, strict=True)])
-
-
-def cell_statistics(cells: Cells, counts: CountArray, models: list[tuple[float, float]]) -> FloatArray:
-    """E12 of each model (sigma, lam) for each row of counts of X, (k, M): observed or from `permuted_counts`.
-
-    A statistic is the power of the difference at the frequencies of a grid, weighted by the filter of its model. Each
-    model has a grid of its own, that is just long enough for its kernel: a wide one needs few frequencies, since its
-    band is narrow, and so does a narrow one, whose grid is short.
-    """
-    n, m = cells.counts.sum(axis=1)
-    grids = [_ModelGrid.of(cells, model) for model in models]
-    statistics = np.empty((len(counts), len(models)))
-    step = max(1, AT_ONCE // max(max(grid.size for grid in grids), len(cells.occupied)))
-    waves = [grid.waves(cells) if grid.by_products else [] for grid in grids]
-    for first in range(0, len(counts), step):
-        batch = counts[first : first + step]
-        dense = np.zeros((len(batch), int(np.prod(cells.shape))))
-        dense[:, cells.occupied] = batch / n - (cells.pooled - batch) / m  # (k, c)
-        dense = dense.reshape(-1, *cells.shape)
-        for j, grid in enumerate(grids):
-            power = grid.power(dense, waves[j]).reshape(len(batch), -1)
-            statistics[first : first + step, j] = power @ grid.weights
-    return statistics
-
-
-def has_few_frequencies(cells: Cells, model: tuple[float, float]) -> bool:
-    """Whether a product with `line_waves` is cheaper than a Fourier transform, for one column."""
-    grid = _ModelGrid.of(cells, model)
-    return 4 * len(cells.occupied) * len(grid.lines[0]) <= _LINE_PRODUCTS * grid.shape[0]
-
-
-def line_waves(cells: Cells, models: list[tuple[float, float]]) -> tuple[FloatArray, FloatArray]:
-    """Cosines and sines at the occupied cells of one column, (c, F), and their weights in E12 of each model, (F, M)."""
-    grids = [_ModelGrid.of(cells, model) for model in models]
-    frequencies = np.concatenate([np.empty(0), *(grid.lines[0] for grid in grids)])
-    angles = np.outer(cells.spacing * cells.occupied, frequencies)
-    weights = np.zeros((len(frequencies), len(grids)))
-    ends = np.cumsum([len(grid.weights) for grid in grids])
-    for j, (grid, end) in enumerate(zip(grids, ends, strict=True)):
-        weights[end - len(grid.weights) : end, j] = grid.weights
-    return np.hstack([np.cos(angles), np.sin(angles)]), np.vstack([weights, weights])
-
-
-@dataclass(frozen=True)
-class _ModelGrid:
-    """The padded grid of one model, its frequencies from 0 up along each axis, and their weights."""
-
-    shape: tuple[int, ...]
-    lines: list[FloatArray]
-    weights: FloatArray  # of the power at each frequency of the box of the lines
-    size: int  # numbers that the power of one row of counts needs at a time
-    by_products: bool  # of cosines and sines, where that is cheaper than a fast Fourier transform
-
-    @classmethod
-    def of(cls, cells: Cells, model: tuple[float, float]) -> "_ModelGrid":
-        d = len(cells.shape)
-        pad = int(reach(*model, _WRAP[d]) / cells.spacing) + 1
-        shape = tuple(next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape))
-        lines, times = [], []  # and how many frequencies of either sign each stands for
-        for n in shape:
-            line = 2 * np.pi / (n * cells.spacing) * np.arange(n // 2 + 1)
-            strength = _filter(line**2, model)
-            line = line[: np.flatnonzero(strength > _BAND * strength.max())[-1] + 1]
-            lines.append(line)
-            times.append(np.where((line > 0) & (2 * np.arange(len(line)) != n), 2.0, 1.0))
-        weights = _filter(box([line**2 for line in lines], np.add), model) * box(times)
-        bands = [len(line) for line in lines]
-        sizes = [prod(cells.shape[: d - j]) * prod(2 * k for k in bands[d - j :]) for j in range(d + 1)]
-        by_products = 2 * sum(size * 2 * bands[d - 1 - j] for j, size in enumerate(sizes[:-1])) <= _PRODUCTS * prod(
-            shape
-        )
-        weights /= np.prod([n * cells.spacing for n in shape])
-        return cls(shape, lines, weights, max(sizes) if by_products else prod(shape), by_products)
-
-    def waves(self, cells: Cells) -> list[FloatArray]:
-        """Cosines and sines at the cells of each axis, (n_a, 2K_a)."""
-        angles = [np.outer(cells.spacing * np.arange(n), line) for n, line in zip(cells.shape, self.lines, strict=True)]
-        return [np.hstack([np.cos(angle), np.sin(angle)]) for angle in angles]
-
-    def power(self, dense: FloatArray, waves: list[FloatArray]) -> FloatArray:
-        """Mean power of grids (k, n_1, ..) at frequencies of either sign, (k, K_1, ..), with their waves if it is by
-        products."""
-        if self.by_products:
-            return _power_by_products(dense, waves)
-        return _power_by_transform(dense, list(self.shape), [len(line) for line in self.lines])
-
-
-def _filter(squared: FloatArray, model: tuple[float, float]) -> FloatArray:
-    """2F - F^2 of a model at squared frequencies."""
-    sigma, lam = model
-    f = 1.0 / (1.0 + lam * np.exp(np.minimum(0.5 * sigma**2 * squared, 700.0)))
-    return np.asarray(2 * f - f**2)
-
-
-def _power_by_products(grid: FloatArray, waves: list[FloatArray]) -> FloatArray:
-    for wave in reversed(waves):  # (cells, 2K) along the last axis, which then goes to the front
-        grid = np.moveaxis(grid @ wave, -1, 1)
-    power = np.square(grid)
-    for a, wave in enumerate(waves):
-        cosines, sines = np.split(power, [wave.shape[1] // 2], axis=a + 1)
-        power = cosines + sines
-    return power
-
-
-def _power_by_transform(grid: FloatArray, shape: list[int], bands: list[int]) -> FloatArray:
-    spectra = rfftn(grid, s=shape, axes=range(1, len(shape) + 1))[..., : bands[-1]]
-    power: FloatArray = spectra.real**2 + spectra.imag**2
-    for a, (n, k) in enumerate(zip(shape[:-1], bands[:-1], strict=True)):
-        index = np.arange(k)
-        power = 0.5 * (power.take(index, axis=a + 1) + power.take(-index % n, axis=a + 1))
-    return power
 
 
 def permuted_counts(pooled: CountArray, n: int, permutations: int, random: np.random.Generator) -> CountArray:

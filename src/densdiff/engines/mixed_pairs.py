@@ -3,7 +3,7 @@
 Tiles and tasks are those of `pair_distances`: the answer does not depend on the number of cores.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +33,23 @@ class MixedHistograms:
 
         ``weights``, (k, G * G), are those of pairs of groups; ``smoothing`` is the number of a polynomial.
         """
+        return next(self._sums([smoothing], weights))
+
+    def every_sum(self, weights: FloatArray) -> Iterator[FloatArray]:
+        """`sums` of each polynomial in turn; classes of agreement are summed over groups once for all of them."""
+        return self._sums(range(len(self.polynomials)), weights)
+
+    def _sums(self, smoothings: Iterable[int], weights: FloatArray) -> Iterator[FloatArray]:
         n_groups = round(weights.shape[1] ** 0.5)
         square = weights.reshape(-1, n_groups, n_groups)
         upper = (square + square.transpose(0, 2, 1))[:, *np.triu_indices(n_groups)]  # (k, Q), both orders of a pair
         if self.of_classes is None:
-            return _over_groups(upper, self.of_steps[smoothing])
-        coefficients = self.polynomials[smoothing].by_class  # (C, T)
-        return np.tensordot(coefficients.T, _over_groups(upper, self.of_classes), 1)
+            for smoothing in smoothings:
+                yield _over_groups(upper, self.of_steps[smoothing])
+            return
+        of_classes = _over_groups(upper, self.of_classes)
+        for smoothing in smoothings:
+            yield np.tensordot(self.polynomials[smoothing].by_class.T, of_classes, 1)  # (T, C) with (C, bins, k)
 
 
 def _over_groups(weights: FloatArray, histograms: FloatArray) -> FloatArray:

@@ -33,7 +33,7 @@ _GRID_COLUMNS = 2
 _DISTANCE_ROWS = 200  # of each sample
 _TABLE_STEP = 0.013  # of the narrowest sigma: a cubic is then right to 1e-7; with many classes of agreement, to 3e-5
 _TABLE_RATIO = 16.0  # of the sigmas of a table: a second one is cheaper than the length that the widest would need
-_MANY_CLASSES, _NOTHING = 16, 1e-12
+_MANY_CLASSES, _COARSER, _NOTHING = 16, 4.0, 1e-12
 
 
 class Curve(Protocol):
@@ -205,9 +205,13 @@ class PairCurve:
     def _averaged_kernel(self, used: npt.NDArray[np.intp]) -> mixed_kernel.MixedRadial:
         """The kernel of the models of some sigmas, widest first, times the scale of the narrowest of all."""
         weights, sigmas, log_scale = self.models.weights, self.models.sigmas, self._log_scale
-        is_many = mixed_kernel.has_few_classes(self.polynomial) and self.polynomial.classes.count > _MANY_CLASSES
-        step = _TABLE_STEP * float(sigmas[used[-1]]) * (4.0 if is_many else 1.0) if self.d else 1.0
-        nodes: FloatArray = step * np.arange(int(self.table.reach * float(sigmas[used[0]]) / step) + 3.0)
+        farthest, step = self.table.reach * float(sigmas[used[0]]), _TABLE_STEP * float(sigmas[used[-1]])
+        has_many_tables = mixed_kernel.fits_by_class(self.polynomial, int(farthest / (_COARSER * step)) + 3)
+        if has_many_tables and self.polynomial.classes.count > _MANY_CLASSES:
+            step *= _COARSER
+        if not self.d:
+            step = 1.0
+        nodes: FloatArray = step * np.arange(int(farthest / step) + 3.0)
         total = np.zeros((len(self.polynomial.exponents), len(nodes)))
         for level in used:
             sigma = float(sigmas[level])

@@ -1,5 +1,6 @@
 """Pairs of rows counted once by distance, agreement and groups: scores of models for any set of the groups (E17a)."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -53,16 +54,16 @@ class _Counts(NamedTuple):
     masses: FloatArray  # (G,)
     squares: FloatArray  # (G,)
 
-    def means(self, smoothing: int, is_used: npt.NDArray[np.bool_], sizes: tuple[float, float]) -> FloatArray:
-        """Mean e_t over pairs of the groups that are used, at every node, (T, bins, 3): X with X less twice X with Y
-        plus Y with Y; what of that is within the samples; and that over the sizes of the samples.
+    def means(self, is_used: npt.NDArray[np.bool_], sizes: tuple[float, float]) -> Iterator[FloatArray]:
+        """Mean e_t of each smoothing over pairs of the groups that are used, at every node, (T, bins, 3): X with X less
+        twice X with Y plus Y with Y; what of that is within the samples; and that over the sizes of the samples.
         """
         used, tiny = is_used[self.groups], float(np.finfo(np.float64).tiny)
         x, y = (own / (own @ self.masses) for own in (1.0 * (used & self.is_x), 1.0 * (used & ~self.is_x)))
         of_x, of_y = (np.outer(own, own) / max(1.0 - float(np.square(own) @ self.squares), tiny) for own in (x, y))
         between = np.outer(x, y) + np.outer(y, x)
         weights = np.array([of_x + of_y - between, of_x + of_y, of_x / sizes[0] + of_y / sizes[1]])
-        return self.histograms.sums(smoothing, weights.reshape(3, -1))
+        return self.histograms.every_sum(weights.reshape(3, -1))
 
 
 class _Run(NamedTuple):
@@ -116,8 +117,9 @@ class PairCounts:
         of_f, of_densities, noise = np.zeros((3, *shape))  # without their scale
         norms, per_row = np.zeros(shape[:2]), sum(1.0 / size for size in sizes)
         for run in self._runs:
-            for a, (polynomial, places) in enumerate(zip(self.polynomials, self.places, strict=True)):
-                pairs = np.mean([block.means(a, is_used, sizes) for block in run.blocks], axis=0)  # (T, bins, 3)
+            means = zip(*(block.means(is_used, sizes) for block in run.blocks), strict=True)
+            for a, (polynomial, places, of_blocks) in enumerate(zip(self.polynomials, self.places, means, strict=True)):
+                pairs = np.mean(of_blocks, axis=0)  # (T, bins, 3)
                 own = polynomial.of_equal_rows @ self.table.squared[places, 0].T  # (L,)
                 for level, (plain, squared) in zip(run.levels, run.kernels, strict=True):
                     signals = mixed_kernel.sum_over_steps(plain, places, pairs).T  # (3, L)

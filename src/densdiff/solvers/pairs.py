@@ -4,7 +4,7 @@ With columns of categories, the last ones of the rows, it is that of numbers x l
 `engines.pair_distances` and `engines.mixed_pairs`, kernels tabulated in `core.radial`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -83,12 +83,12 @@ class PairsSolver(FilterKernel):
             return [mixed_histograms(*rows, bins, self._polynomials, direct=self.direct) for bins in self.bins]
         return [pair_histograms(*rows, bins, direct=self.direct) for bins in self.bins]
 
-    def _group_sums(self, run: int, smoothing: int, weights: FloatArray) -> FloatArray:
-        """Pairs i != j at every distance, with the weights (k, G * G) of their groups, (T, bins, k)."""
+    def _group_sums(self, run: int, weights: FloatArray) -> Iterable[FloatArray]:
+        """Pairs i != j at every distance, with the weights (k, G * G) of their groups, (T, bins, k), by smoothing."""
         histograms = self._histograms[run]
         if isinstance(histograms, MixedHistograms):
-            return histograms.sums(smoothing, weights)
-        return np.asarray((histograms.reshape(-1, self.bins[run].count).T @ weights.T)[None])
+            return histograms.every_sum(weights)
+        return [(histograms.reshape(-1, self.bins[run].count).T @ weights.T)[None]]
 
     def _kernel_sums(self, kernels: FloatArray, smoothing: int, pairs: FloatArray) -> FloatArray:
         """Sums over pairs, (T, bins, k), of a kernel for every lam, (L, k)."""
@@ -112,8 +112,8 @@ class PairsSolver(FilterKernel):
         table = np.empty((*self.lams.shape, len(own)))
         for run, levels in enumerate(self.runs):
             kernels = [radial.binned_kernels(self.table, self.bins[run], float(self.sigmas[s])) for s in levels]
-            for smoothing in range(len(self._places)):
-                pairs_within, pairs_across = (self._group_sums(run, smoothing, w) for w in (within, across))
+            pairs = zip(*(self._group_sums(run, weights) for weights in (within, across)), strict=True)
+            for smoothing, (pairs_within, pairs_across) in enumerate(pairs):
                 of_own = np.outer(self._peaks(smoothing)[1], own)
                 for s, (plain, squared) in zip(levels, kernels, strict=True):
                     scores = self._kernel_sums(squared, smoothing, pairs_within)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from densdiff.core import resample
+from densdiff.core import cell_power
 from densdiff.core.resample import BoolArray, Cells, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.testing.statistics import Model
@@ -60,8 +60,12 @@ class GridForms:
     @classmethod
     def of(cls, cells: Cells, models: list[Model]) -> "GridForms":
         """The forms of all models that are cheaper so."""
-        is_form = np.array([resample.has_few_frequencies(cells, model) for model in models], dtype=bool)
-        waves, weights = resample.line_waves(cells, [model for model, few in zip(models, is_form, strict=True) if few])
+        is_form = np.zeros(len(models), dtype=bool)
+        for run in cell_power.share_grids(cells, models):
+            is_form[run] = cell_power.has_few_frequencies(cells, models[run])
+        waves, weights = cell_power.line_waves(
+            cells, [model for model, few in zip(models, is_form, strict=True) if few]
+        )
         others = [model for model, few in zip(models, is_form, strict=True) if not few]
         return cls(cells, CellForms(cells.counts, waves, weights), is_form, others)
 
@@ -75,7 +79,7 @@ class GridForms:
         table = np.empty((len(counts), len(self.is_form)))
         table[:, self.is_form] = self.forms.of_counts(counts)
         if self.others:
-            table[:, ~self.is_form] = resample.cell_statistics(self.cells, counts, self.others)
+            table[:, ~self.is_form] = cell_power.cell_statistics(self.cells, counts, self.others)
         return table
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from densdiff.core import resample
+from densdiff.core import cell_power, resample
 from densdiff.core.grid import Axis
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
@@ -61,7 +61,7 @@ class CellStatistics(BaseStatistics):
         """(k, M) for counts of X in the occupied cells, (k, c)."""
         if len(self.axes) == 1:
             return self._forms.of_counts(counts)
-        return resample.cell_statistics(self.cells, counts, self.models)
+        return cell_power.cell_statistics(self.cells, counts, self.models)
 
     @cached_property
     def _forms(self) -> GridForms:

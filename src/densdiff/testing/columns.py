@@ -28,12 +28,14 @@ from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 WESTFALL_YOUNG, HOLM = "Westfall-Young", "Holm"
 _ROWS, _UNITS = 2500, 1000  # rows of both tables that are relabelled one by one, and units of more rows than that
 _LABELS = 1 << 22  # that are multiplied at a time
+_COUNTED_CELLS = 1 << 16  # of all units that are counted at once, however few the rows
 _DENSE = 0.1  # of the cells of all units are occupied: from then on a full matrix is faster than a sparse one
 # Ratio of sizes up to which step-down holds though the dependence of columns may have changed: docs/math.md, Comparing
 # tables
 _EVEN = 1.1
 _MOST = 50_000  # relabellings of one column
 _SPIKE_ROWS, _SPIKE_SHARE, _SPIKE_TIMES = 10, 0.002, 10.0  # of a value that stands out, at least
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: Fibonacci hashing
 _HOPELESS = 4.0  # a first look at that many alphas or more is not followed by a closer one
 
 
@@ -160,11 +162,14 @@ class _UnitCells:
     units: UnitNumbers
 
     def __call__(self, rows: FloatArray, start: int) -> Any:
-        index = self.find(rows[:, 0])
-        is_on_grid = index >= 0
-        places = index[is_on_grid], self.units.part(start, len(rows))[is_on_grid]
-        ones = np.ones(len(places[0]), dtype=np.float32)  # whole numbers are exact there up to 2^24
-        return csr_array((ones, places), shape=(self.n_cells, self.units.n_groups))
+        index, units = self.find(rows[:, 0]), self.units.part(start, len(rows))
+        if index.min(initial=0) < 0:
+            index, units = index[is_on_grid := index >= 0], units[is_on_grid]
+        shape = self.n_cells, self.units.n_groups
+        if shape[0] * shape[1] <= _COUNTED_CELLS + 4 * len(rows):  # a full table costs less than sorting the rows
+            counts = np.bincount(index * shape[1] + units, minlength=shape[0] * shape[1]).reshape(shape)
+            return csr_array(counts.astype(np.float32))  # whole numbers are exact there up to 2^24
+        return csr_array((np.ones(len(index), dtype=np.float32), (index, units)), shape=shape)
 
 
 def _relabelled_statistics(cells: ColumnCells, in_units: Any, labels: BoolArray) -> FloatArray:
@@ -182,16 +187,22 @@ def number_cells(column: NumberColumn) -> ColumnCells | None:
     models = [(float(sigma), STRONG) for sigma in sigmas_of(data.some_pooled(MEDIAN_ROWS))]
     statistics = CellStatistics(data, models)
     cells = statistics.cells  # all that is kept of them: the rows may be many
-    find = partial(_occupied_cell, cells.occupied, statistics.axes, cells.spacing)
+    numbers = np.full(cells.shape[0], -1)
+    numbers[cells.occupied] = np.arange(len(cells.occupied))
+    find = partial(_occupied_cell, numbers, statistics.axes, cells.spacing)
     return ColumnCells(GridForms.of(cells, models), (data.x.rows, data.y.rows), find)
 
 
 def _occupied_cell(
-    occupied: npt.NDArray[np.intp], axes: list[Axis], spacing: float, values: FloatArray
+    numbers: npt.NDArray[np.intp], axes: list[Axis], spacing: float, values: FloatArray
 ) -> npt.NDArray[np.intp]:
-    """The number of the occupied cell of each value, -1 off the grid, (k,)."""
-    nodes = np.rint(places_of(values[None], axes)[:, 0] / spacing).astype(np.intp)
-    return _among(occupied, nodes)
+    """The number of the occupied cell of each value, -1 off the grid, (k,); ``numbers`` are those of all its cells."""
+    nodes = np.rint(places_of(values[None], axes)[:, 0] / spacing)
+    is_off = (nodes < 0) | (nodes >= len(numbers))
+    nodes[is_off] = 0
+    index = numbers[nodes.astype(np.intp)]
+    index[is_off] = -1
+    return np.asarray(index)
 
 
 def _among(known: npt.NDArray[Any], values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
@@ -209,14 +220,35 @@ def spike_cells(column: NumberColumn) -> ColumnCells | None:
     if column.is_constant or not all_at_once(pair.x, pair.y):
         return None
     halves = [rows[:][:, 0] for rows in (pair.x, pair.y)]
-    values, counts = np.unique(np.concatenate(halves), return_counts=True)
-    least = max(_SPIKE_ROWS, _SPIKE_SHARE * sum(map(len, halves)), _SPIKE_TIMES * float(np.median(counts)))
-    is_spike = counts >= least
-    if not is_spike.any() or len(values) == is_spike.sum():
+    spikes = _spikes(np.concatenate(halves))
+    if not len(spikes):
         return None
-    find = partial(_spike_or_other, values[is_spike])
-    by_table = np.array([np.bincount(find(part), minlength=is_spike.sum() + 1) for part in halves])
+    find = partial(_spike_or_other, spikes)
+    by_table = np.array([np.bincount(find(part), minlength=len(spikes) + 1) for part in halves])
     return ColumnCells(share_forms(by_table), (pair.x, pair.y), find)
+
+
+def _spikes(values: FloatArray) -> FloatArray:
+    """Values that stand out by their rows, ascending; none if all do.
+
+    Equal values have equal hashes, so that only values of frequent hashes have to be sorted. With more hashes than
+    half of the values could have that are frequent enough for the median to count, it does not.
+    """
+    least = max(float(_SPIKE_ROWS), _SPIKE_SHARE * len(values))
+    hashes = _hashes(values)
+    rows = np.bincount(hashes)
+    if np.count_nonzero(rows) * least > 2.0 * _SPIKE_TIMES * len(values):
+        distinct, counts = np.unique(values[(rows >= least)[hashes]], return_counts=True)
+        return np.asarray(distinct[counts >= least])
+    distinct, counts = np.unique(values, return_counts=True)
+    is_spike = counts >= max(least, _SPIKE_TIMES * float(np.median(counts)))
+    return np.asarray(distinct[is_spike] if not is_spike.all() else distinct[:0])
+
+
+def _hashes(values: FloatArray) -> npt.NDArray[np.intp]:
+    """Numbers below 2^16 that are equal for equal values, 0 and -0 included, (k,)."""
+    bits = (values + 0.0).view(np.uint64)
+    return ((bits * _GOLDEN) >> np.uint64(48)).astype(np.intp)
 
 
 def _spike_or_other(spikes: FloatArray, values: FloatArray) -> npt.NDArray[np.intp]:
