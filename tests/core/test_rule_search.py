@@ -112,21 +112,49 @@ def test_runs_of_bins_are_tallied_as_the_sums_of_their_counts(size, seed):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_pairs_of_columns_are_counted_as_they_are():
-    """Excess and counts of all four combinations, by masks, within two strata."""
-    random = np.random.default_rng(5)
+@given(st.integers(1, 40), st.integers(0, 1000))
+def test_pairs_of_columns_are_counted_as_they_are(strata, seed):
+    """Excess, variance and rows of all four combinations, by masks, within strata that may have one sample only."""
+    random = np.random.default_rng([strata, seed])
     rows, in_b, n_levels = mixed(random, 90, 60)
     table = rule_search._Table.of(rows, in_b, n_levels)
-    stratum = random.integers(2, size=150)
-    search = rule_search._Search(table, stratum)
-    share = np.array([in_b[stratum == s].mean() for s in range(2)])
+    stratum, outside = random.integers(strata, size=150), random.random(strata) < 0.5
+    search = rule_search._Search(table, stratum, outside)
     masks = np.array([member[table.codes[j]] for j, member in table.marked])
-    for kind, (excess, held) in enumerate(search._products()):
+    for kind, found in enumerate(search._products()):
         first, second = masks ^ (kind >= 2), masks ^ (kind % 2 == 1)
-        for i, k in random.integers(len(masks), size=(30, 2)):
+        for i, k in random.integers(len(masks), size=(9, 2)):
             both = first[i] & second[k]
-            assert held[:, i, k].tolist() == [np.sum(both & (stratum == s)) for s in range(2)]
-            assert excess[i, k] == pytest.approx(np.sum((in_b - share[stratum])[both]), abs=1e-4)
+            excess, variance = plain_excess(both, in_b, stratum)
+            expected = excess, variance, both.sum(), (both & outside[stratum]).sum()
+            for one, other, tolerance in zip(found, expected, (1e-4, 1e-9, 0, 0), strict=True):
+                assert one[i, k] == pytest.approx(other, rel=0, abs=tolerance)  # the excess is in single precision
+
+
+def plain_excess(held, in_b, stratum):
+    """Rows of B in a rule beyond the expected and their variance, stratum by stratum."""
+    excess, variance = 0.0, 0.0
+    for s in np.unique(stratum):
+        own = stratum == s
+        n, b, r = own.sum(), (own & in_b).sum(), (own & held).sum()
+        excess += (own & held & in_b).sum() - r * b / n
+        variance += r * (n - r) * b * (n - b) / (n**2 * max(n - 1, 1))
+    return excess, variance
+
+
+@given(st.integers(1, 60), st.integers(0, 1000))
+def test_strata_of_one_sample_change_no_deviation(strata, seed):
+    """They are put together, and nothing can differ in them."""
+    random = np.random.default_rng([strata, seed])
+    rows, in_b, n_levels = mixed(random, 90, 60)
+    stratum = random.integers(strata, size=150)
+    table = rule_search._Table.of(rows, in_b, n_levels)
+    search = rule_search._Search(table, stratum, np.ones(strata, dtype=bool))
+    j, member = table.marked[int(random.integers(len(table.marked)))]
+    excess, variance = plain_excess(member[table.codes[j]], in_b, stratum)
+    found = search._count_z({j: member})
+    assert found in (0.0, pytest.approx(excess / np.sqrt(max(variance, 1e-300)), rel=1e-9))
+    assert len(search.total) <= 4 + sum(len(np.unique(in_b[stratum == s])) == 2 for s in range(strata))
 
 
 def test_a_search_begins_with_the_best_two_conditions_or_their_opposites_of_each_pair_of_columns():

@@ -154,11 +154,12 @@ class _Search:
     """
 
     def __init__(self, table: _Table, stratum: IntArray, outside: BoolArray | None = None) -> None:
-        strata = int(stratum.max()) + 1
-        self.outside = np.arange(strata) == 0 if outside is None else outside  # of earlier rules, (S,)
+        if outside is None:
+            outside = np.arange(int(stratum.max()) + 1) == 0
+        self.stratum, self.outside = _merge_one_sided(stratum, outside, table.in_b)  # (n,); of earlier rules, (S,)
         self.table = table
-        self.group = 2 * stratum + table.in_b  # (n,)
-        self.stratum = stratum
+        strata = len(self.outside)
+        self.group = 2 * self.stratum + table.in_b  # (n,)
         margins = np.bincount(self.group, minlength=2 * strata).reshape(strata, 2).astype(np.float64)
         self.total = margins.sum(axis=1)  # (S,)
         self.share_b = margins[:, 1] / np.maximum(self.total, 1.0)
@@ -214,8 +215,7 @@ class _Search:
 
         The variance is quadratic in these, so one product of matrices tells it of all pairs of ends.
         """
-        below = np.concatenate([np.zeros((*counts.shape[:2], 1)), np.cumsum(counts, axis=2)], axis=2)
-        held, samples = below.sum(axis=1), below.sum(axis=0)
+        held, samples = _below(counts.sum(axis=1)), _below(counts.sum(axis=0))
         outside, excess = held[self.outside].sum(axis=0), samples[1] - self.share_b @ held
         linear, products = (self.spread * self.total) @ held, held.T @ (self.spread[:, None] * held)
         squares = linear - np.diag(products)
@@ -302,14 +302,8 @@ class _Search:
             return []
         cost = np.array([self.table.cost(j, member) for j, member in marked])
         gains, kinds = np.full((len(column), len(column)), -inf), np.zeros((len(column), len(column)), dtype=np.intp)
-        for kind, (excess, held) in enumerate(self._products()):
-            rows = held.sum(axis=0)
-            enough = (
-                (column[:, None] < column)
-                & (rows >= self.least.min())
-                & self._new(held[self.outside].sum(axis=0), rows)
-            )
-            variance = np.einsum("s,sij->ij", self.spread, held * (self.total[:, None, None] - held))
+        for kind, (excess, variance, rows, outside) in enumerate(self._products()):
+            enough = (column[:, None] < column) & (rows >= self.least.min()) & self._new(outside, rows)
             z = _ratio(excess, variance, enough)
             gain = np.where(z == 0, -inf, z**2 / 2 - cost[:, None] - cost)
             kinds[gain > gains] = kind
@@ -322,21 +316,40 @@ class _Search:
             drafts.append({marked[i][0]: marked[i][1] != sign for i, sign in zip((first, second), signs, strict=True)})
         return drafts
 
-    def _products(self) -> Iterator[tuple[FloatArray, FloatArray]]:
-        """Excess (q, q) and counts (S, q, q) of both, first without second, second without first, neither."""
+    def _products(self) -> Iterator[tuple[FloatArray, FloatArray, FloatArray, FloatArray]]:
+        """Excess, its variance, rows, and rows outside earlier rules, (q, q) each: of both conditions, of the first
+        without the second, of the second without the first, of neither.
+
+        In a stratum of N rows, of which r fulfil both and R and C each, the variances r (N - r), (R - r) (N - R + r) ..
+        are quadratic in r, R and C: sums over strata of their products tell all four.
+        """
         marks = self.table.marks
         weights = (self.table.in_b - self.share_b[self.stratum]).astype(np.float32)
         excess = ((marks * weights) @ marks.T).astype(np.float64)
-        held = np.empty((len(self.total), *excess.shape))
-        for s in range(len(self.total)):
-            own_marks = marks[:, self.stratum == s]
-            held[s] = own_marks @ own_marks.T  # whole numbers, exact up to 2^24
-        alone, count = np.diag(excess), held.diagonal(axis1=1, axis2=2)
-        yield excess, held
-        yield alone[:, None] - excess, count[:, :, None] - held
-        yield alone - excess, count[:, None, :] - held
-        neither = self.total[:, None, None] - count[:, :, None] - count[:, None, :] + held
-        yield excess - alone[:, None] - alone, neither
+        rows, outside = _both(marks), _both(marks[:, self.outside[self.stratum]])
+        r_n, r_r, r_first, first_second = self._strata_sums()
+        r_second, own = r_first.T, np.diag(r_n) - np.diag(first_second)  # the variance of one condition, (q,)
+        alone, count, out = np.diag(excess), np.diag(rows), np.diag(outside)
+        yield excess, r_n - r_r, rows, outside
+        first = own[:, None] + 2.0 * r_first - r_n - r_r
+        yield alone[:, None] - excess, first, count[:, None] - rows, out[:, None] - outside
+        yield alone - excess, own + 2.0 * r_second - r_n - r_r, count - rows, out - outside
+        rows, outside = self.n - count[:, None] - count + rows, self.n_outside - out[:, None] - out + outside
+        yield excess - alone[:, None] - alone, first + own + 2.0 * (r_second - first_second), rows, outside
+
+    def _strata_sums(self) -> FloatArray:
+        """Sums over strata, weighted by their spread, of r N, r^2, r R and R C, (4, q, q), as in `_products`."""
+        marks = self.table.marks[:, np.argsort(self.stratum, kind="stable")]
+        ends = np.cumsum(self.total).astype(np.intp)
+        sums = np.zeros((4, len(marks), len(marks)))
+        for s in np.flatnonzero(self.spread):
+            both = _both(marks[:, ends[s] - int(self.total[s]) : ends[s]])
+            alone = np.diag(both)
+            sums[0] += (self.spread[s] * self.total[s]) * both
+            sums[1] += self.spread[s] * np.square(both)
+            sums[2] += (self.spread[s] * alone)[:, None] * both
+            sums[3] += np.multiply.outer(self.spread[s] * alone, alone)
+        return sums
 
     def _grow(self, draft: _Draft, gain: float) -> _Draft:
         """Further conditions added while the gain grows."""
@@ -387,6 +400,29 @@ class _Search:
                 bins = np.arange(len(member))
                 yield {**draft, j: bins >= inside[0]}
                 yield {**draft, j: bins <= inside[-1]}
+
+
+def _merge_one_sided(stratum: IntArray, outside: BoolArray, in_b: BoolArray) -> tuple[IntArray, BoolArray]:
+    """Strata with those of one sample's rows put together, four at most by sample and ``outside``; others as they are.
+
+    Nothing can differ within strata of one sample: they add neither to the excess of a rule nor to its variance.
+    """
+    margins = np.bincount(2 * stratum + in_b, minlength=2 * len(outside)).reshape(-1, 2) > 0
+    kind = np.where(margins.all(axis=1), 4 + np.arange(len(outside)), 2 * outside + margins[:, 1])
+    _, first, place = np.unique(kind, return_index=True, return_inverse=True)
+    return place.reshape(-1)[stratum], outside[first]
+
+
+def _both(marks: npt.NDArray[np.float32]) -> FloatArray:
+    """Rows that have both of two marks, (q, q), of marks (q, n); whole numbers, exact up to 2^24."""
+    return (marks @ marks.T).astype(np.float64)
+
+
+def _below(counts: FloatArray) -> FloatArray:
+    """Sums of the counts before each bin, and of all, (k, size + 1)."""
+    below = np.zeros((len(counts), counts.shape[1] + 1))
+    np.cumsum(counts, axis=1, out=below[:, 1:])
+    return below
 
 
 def _first_levels(line: IntArray, number: IntArray, k: int) -> BoolArray:
