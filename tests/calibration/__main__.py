@@ -19,6 +19,7 @@ NAMES = (
     "balance",
     "mixture",
     "changes",
+    "change_power",
     "places",
     "states",
     "monitor",

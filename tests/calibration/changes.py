@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.signal import lfilter
@@ -132,17 +133,29 @@ def draw(cell, run, shift=0.0):
     return rows
 
 
-def right_way(cell, run, shift=0.0):
-    """The p-value and the place of what is reported at 5 %, nearest to the middle; 1 and -1 without a report."""
+class Report(NamedTuple):
+    """What is reported at 5 %, nearest to the middle, and whether a note doubts it; 1 and -1 without a report."""
+
+    pvalue: float
+    place: int
+    is_noted: bool
+
+
+def detected(rows, seed, window="auto"):
+    """The result of `detect_changes` at 5 %, and whether a note says that noise may look like its changes."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dd.DensDiffWarning)
-        found = dd.detect_changes(draw(cell, run, shift), window=cell.window, alpha=ALPHA, random_state=run)
+        found = dd.detect_changes(rows, window=window, alpha=ALPHA, random_state=seed)
+    return found, any("cannot be told" in note or "do not tell" in note for note in found.warnings)
+
+
+def right_way(cell, run, shift=0.0):
+    """What `detect_changes` reports of a series."""
+    found, is_noted = detected(draw(cell, run, shift), run, cell.window)
     if not len(found.changes):
-        return 1.0, -1
-    if not shift:
-        return found.pvalues.min(), found.changes[found.pvalues.argmin()]
-    nearest = np.abs(found.changes - cell.length // 2).argmin()
-    return found.pvalues[nearest], found.changes[nearest]
+        return Report(1.0, -1, is_noted)
+    nearest = np.abs(found.changes - cell.length // 2).argmin() if shift else found.pvalues.argmin()
+    return Report(found.pvalues[nearest], found.changes[nearest], is_noted)
 
 
 def statistic(rows, window, lag, seed):
@@ -166,7 +179,7 @@ def permuted(cell, run, shift=0.0, shuffles=19):
     random = np.random.default_rng([run, 1])
     seen = statistic(rows, window, 5, run)
     null = [statistic(random.permutation(rows), window, 5, run) for _ in range(shuffles)]
-    return (1 + sum(value >= seen for value in null)) / (shuffles + 1), -1
+    return Report((1 + sum(value >= seen for value in null)) / (shuffles + 1), -1, False)
 
 
 def pvalues(cell, runs, way=right_way, first=0, shift=0.0):
@@ -187,12 +200,15 @@ variance; t3 has shocks of three degrees of freedom; a sine has unit variance it
 end. Promised: at most alpha + 3 standard errors for correlations up to 0.3, at most 2 alpha for up to 0.9
 where T (1 - phi) >= 100 and window (1 - phi) >= 5, and for counts, pulses and cycles; nothing for shorter series, for
 seasons seen less than eight times (a week in 200 hours), for GARCH below 5000 samples and for long memory, which
-get a note; their figures are shown all the same. A figure more than two of its standard errors above 2 alpha, or
+get a note; their figures are shown all the same, and how many of the alarms have a note that such noise cannot be told
+from changes. A figure more than two of its standard errors above 2 alpha, or
 above alpha + 3 standard errors where that is promised, is marked with !. Beside it the share of series in which a
 shift of so many deviations at the middle is found at 5 % within a window of its place. "Permuted" is the wrong way,
 kept for comparison: the largest contrast of E6 among those of the same samples in random order.
 """
-HEADER = "| series | T | window | runs | promise | alarms at 5 % | at 1 % | shift | found | permuted at 5 % |"
+HEADER = (
+    "| series | T | window | runs | promise | alarms at 5 % | at 1 % | with a note | shift | found | permuted at 5 % |"
+)
 
 
 def cells():
@@ -236,15 +252,15 @@ def _chunk(k, cell, runs):
     """p-value without change, p-value and distance from its place with one, p-value of the wrong way."""
     found = []
     for run in runs:
-        p, _ = right_way(cell, run)
-        p_shifted, place = right_way(cell, run, deviations(cell)) if run % 4 == 0 else (np.nan, 0)
-        wrong = permuted(cell, run)[0] if run % 4 == 0 and shows_wrong_way(cell) else np.nan
-        found.append((p, p_shifted, abs(place - cell.length // 2), wrong))
+        quiet = right_way(cell, run)
+        p_shifted, place, _ = right_way(cell, run, deviations(cell)) if run % 4 == 0 else (np.nan, 0, False)
+        wrong = permuted(cell, run).pvalue if run % 4 == 0 and shows_wrong_way(cell) else np.nan
+        found.append((quiet.pvalue, p_shifted, abs(place - cell.length // 2), wrong, quiet.is_noted))
     return k, found
 
 
 def _line(cell, table):
-    """From an array (runs, 4); power and the wrong way come from every fourth run."""
+    """From an array (runs, 5); power and the wrong way come from every fourth run."""
     runs, window = len(table), window_of(cell)
     most = cell.most(window)
     share, small = (table[:, 0] <= ALPHA).mean(), (table[:, 0] <= ALPHA / 5).mean()
@@ -256,6 +272,8 @@ def _line(cell, table):
     promise = {1.0: "alpha + 3 se", 2.0: "2 alpha"}.get(most, "none")
     parts = [cell.shape, cell.length, f"auto, {window}" if cell.window == "auto" else window, runs, promise]
     parts += [f"{100 * share:.1f} ({100 * error:.1f}){'!' * bool(share > limit)}", f"{100 * small:.1f}"]
+    alarms = table[table[:, 0] <= ALPHA]
+    parts += [f"{alarms[:, 4].sum():.0f} of {len(alarms)}" if not np.isfinite(most) and len(alarms) else ""]
     parts += [f"{deviations(cell):g} sd", f"{100 * power:.0f}"]
     parts += [f"{100 * (wrong <= ALPHA).mean():.0f}" if wrong.size else ""]
     breaches = [f"{cell}: {100 * share:.1f} % false alarms, {promise} promised"] * bool(share > limit)

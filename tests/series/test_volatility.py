@@ -78,6 +78,23 @@ def test_long_memory_is_recognized_and_noise_is_not():
     assert not has_long_memory(random.standard_normal((2000, 1)), None)
 
 
+@pytest.mark.parametrize(("factor", "is_noted"), [(2.0, True), (6.0, False)])
+def test_a_short_change_of_spread_is_doubted_if_clusters_could_have_made_it(factor, is_noted):
+    rows = np.random.default_rng(1).normal(size=400)
+    rows[200:] *= factor
+    result = detect_changes(rows, random_state=0)
+    assert len(result.changes) == 1
+    assert any("clusters of volatility" in note for note in result.warnings) == is_noted
+
+
+def test_a_new_level_is_not_doubted_for_clusters():
+    rows = np.random.default_rng(2).normal(size=400)
+    rows[200:] += 2.0
+    result = detect_changes(rows, random_state=0)
+    assert result.kinds[0].what == "level"
+    assert not any("clusters" in note for note in result.warnings)
+
+
 def test_clusters_of_volatility_are_no_changes():
     """Before, three of four such series had a report."""
     found = [detect_changes(garch(seed, 2000), random_state=seed) for seed in range(3)]

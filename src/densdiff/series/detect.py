@@ -29,7 +29,7 @@ from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
 from densdiff.series.period import Period
 from densdiff.series.places import LEVEL, block_lengths, place_intervals
-from densdiff.series.pretenders import search_series, trend_note
+from densdiff.series.pretenders import CLUSTERS, search_series, spread_note, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
 from densdiff.series.season import remove_seasons
 from densdiff.series.states import MOST_SEGMENTS, describe_states, segment_states
@@ -429,6 +429,9 @@ class _Search:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
         kinds = describe_changes(self.data.rows, self.data.names, changes, pvalues, plan.window)
+        if self.n_changes is None and period is None and not any(CLUSTERS in note for note in self.notes):
+            note = spread_note(self.data.rows, kinds, plan)
+            self.notes += [] if note is None else [note]
         resolution = block_lengths(kinds, len(changes))
         intervals = place_intervals(self.data.rows, changes, resolution)
         if period is not None and not resolution.all():  # a season hides changes, but those of the season itself

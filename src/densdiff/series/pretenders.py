@@ -14,6 +14,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series import volatility
 from densdiff.series.features import moderate_units
+from densdiff.series.kinds import ChangeKind
 from densdiff.series.period import Period, find_period
 from densdiff.series.scan import Plan
 from densdiff.series.search import Search
@@ -23,9 +24,10 @@ _PERIODS = 8  # of a period in the series, at least
 _REMAINING = 2  # changes for each that remains once a wave is off, or the wave was none
 _WEEK = 7
 _FEWEST = 800  # samples: fewer do not tell clusters
+_OF_SPREAD = ("spread", "distribution")
 _SHORT = 2000  # samples: clusters with a persistence of 0.98 leave 40 independent stretches
 
-_CLUSTERS = "volatility comes in clusters, which cannot be told from changes of spread here"
+CLUSTERS = "clusters of volatility cannot be told from changes of spread here"
 _LONG_MEMORY = (
     "what is left between the changes has a long memory; such noise makes changes like these by itself, "
     "and they cannot be told apart"
@@ -66,8 +68,23 @@ def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: L
             notes.append(_LONG_MEMORY)
         is_chance_period = period is not None and period.lasting < 0.5 * period.strength
         if is_chance_period and volatility.has_clusters(residuals):
-            notes.append(_CLUSTERS)
+            notes.append(CLUSTERS)
     return replace(outcome, notes=tuple(notes))
+
+
+def spread_note(rows: FloatArray, kinds: tuple[ChangeKind, ...], plan: Plan) -> str | None:
+    """What is said of changes without a new level, correlation or rhythm that clusters of volatility could have made.
+
+    In a short series clusters leave few traces but such changes, so usual ones are supposed rather than looked for.
+    """
+    if len(rows) >= _SHORT or not any(kind.what in _OF_SPREAD for kind in kinds):
+        return None
+    moderate = moderate_units(rows)[0]
+    shocks = [volatility.whitened(column) for column in moderate.T if column.min() < column.max()]
+    pvalues = [volatility.spread_pvalue(own, volatility.USUAL, plan.random(14 + j)) for j, own in enumerate(shocks)]
+    if len(pvalues) * min(pvalues) <= plan.alpha:
+        return None
+    return f"{CLUSTERS}: in {len(rows)} samples they can change it as much as this"
 
 
 def trend_note(names: tuple[str, ...], lines: IntArray) -> str:
@@ -135,8 +152,9 @@ def _beyond_clusters(outcome: Outcome, rows: FloatArray, plan: Plan, model: LSDD
         spread = np.sqrt(clusters.variances(shocks))
         calm[:, j] = (column - column.mean()) / np.append(np.repeat(spread[:1], missing), spread)
     p = min(1.0, 2.0 * len(pvalues) * min(pvalues))
-    few = "; clusters cannot be told from a change of spread in a series so short" if len(rows) < _SHORT else ""
-    note = f"volatility comes in clusters: changes of spread count only beyond what such clusters make{few}"
+    note = "volatility comes in clusters: changes of spread count only beyond what such clusters make"
+    if len(rows) < _SHORT:
+        note = f"{note}; {CLUSTERS}, in a series so short"
     if p <= plan.alpha:
         return replace(outcome, pvalues=np.maximum(outcome.pvalues, p), notes=(*outcome.notes, note))
     half = replace(plan, alpha=plan.alpha / 2)

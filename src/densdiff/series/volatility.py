@@ -111,6 +111,9 @@ class Clusters:
         return shocks
 
 
+USUAL = Clusters(reaction=0.1, persistence=0.98)  # such as returns of shares have
+
+
 def whitened(column: FloatArray) -> FloatArray:
     """What an autoregression of a few samples leaves of a column (T,)."""
     centred = column - column.mean()
