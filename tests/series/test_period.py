@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from densdiff.core.contrasts import fitted_lines
-from densdiff.series.period import _autocorrelation, _without_slow_parts, find_period
+from densdiff.series.period import autocorrelation, _without_slow_parts, find_period
 
 
 def wave(period, length, noise=0.5, seed=0):
@@ -67,9 +67,9 @@ def test_short_and_constant_series_have_no_period(length):
     assert find_period(np.zeros((length, 2)), length) is None
 
 
-def test_the_autocorrelation_is_that_of_its_definition():
+def test_theautocorrelation_is_that_of_its_definition():
     rows = np.random.default_rng(2).standard_normal((50, 2))
     left = rows - rows.mean(axis=0) - fitted_lines(rows)
     energy = np.square(left).sum(axis=0)
     slow = [((left[k:] * left[: 50 - k]).sum(axis=0) / energy).mean() * 50 / (50 - k) for k in range(50)]
-    np.testing.assert_allclose(_autocorrelation(rows), slow, atol=1e-12)
+    np.testing.assert_allclose(autocorrelation(rows), slow, atol=1e-12)

@@ -96,3 +96,13 @@ def test_resampled_series_are_made_of_stretches_of_their_own():
     assert (drawn[:3] < 12).all()
     assert (drawn[3:] >= 12).all()
     assert running_sums(drawn).shape == (6, 13, 1)
+
+
+def test_two_borders_that_move_to_one_change_are_one():
+    scan = RhythmScan.of(rhythm((24, 12), 3000)[:, None], 24.0, 60, 99, 0)
+    border = int(np.abs(scan.blocks.samples_at(np.arange(len(scan.sums))) - 1500).argmin())
+    both = np.array([border - 1, border + 2])
+    places, remaining = scan._places(both, True)
+    assert len(places) == len(remaining) == 1
+    assert abs(places[0] - 1500) <= 24
+    assert len(scan._places(both, False)[0]) == 2

@@ -27,11 +27,9 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
-from densdiff.series.period import Period
 from densdiff.series.places import LEVEL, block_lengths, place_intervals
-from densdiff.series.pretenders import CLUSTERS, search_series, spread_note, trend_note
+from densdiff.series.pretenders import CLUSTERS, Outcome, search_series, spread_note, trend_note
 from densdiff.series.scan import Plan, SeriesScan, beyond_lines
-from densdiff.series.season import remove_seasons
 from densdiff.series.states import MOST_SEGMENTS, describe_states, segment_states
 from densdiff.series.windows import kde_scores, kliep_scores, lsdd_scores
 from densdiff.sources.opening import source_of
@@ -364,7 +362,7 @@ class _Search:
             messages.warn(f"{short}; use a window of two periods or more, or 'auto'", self.notes)
         if self.n_changes is None and not len(outcome.changes) and not outcome.notes:
             self._note_score(scores, threshold)
-        return self._result(outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome.period)
+        return self._result(outcome.changes, outcome.pvalues, scores, threshold, outcome.search.level, outcome)
 
     def _note_score(self, scores: FloatArray, threshold: float) -> None:
         """Say why a score above the threshold is no change."""
@@ -422,9 +420,9 @@ class _Search:
         scores: FloatArray,
         threshold: float,
         scan: SeriesScan | None,
-        period: Period | None = None,
+        outcome: Outcome | None = None,
     ) -> ChangesResult:
-        plan = self.plan
+        plan, period = self.plan, None if outcome is None else outcome.period
         if self.n_changes is not None and len(changes) < self.n_changes:
             room = f"windows of {plan.window} samples leave room for {len(changes)}"
             messages.warn(f"{self.n_changes} changes were asked for, but {room}", self.notes)
@@ -434,8 +432,8 @@ class _Search:
             self.notes += [] if note is None else [note]
         resolution = block_lengths(kinds, len(changes))
         intervals = place_intervals(self.data.rows, changes, resolution)
-        if period is not None and not resolution.all():  # a season hides changes, but those of the season itself
-            flat = place_intervals(remove_seasons(self.data.rows, plan.window).rows, changes)
+        if outcome is not None and period is not None and not resolution.all():
+            flat = place_intervals(outcome.flat, changes)  # a season hides changes, but those of the season itself
             intervals = np.where(resolution[:, None] > 0, intervals, flat)
         states = segment_states(self.data.rows, changes, pvalues <= plan.alpha)
         if len(states) > MOST_SEGMENTS:

@@ -6,6 +6,7 @@ What is done with it lives in `rhythm` (blocks of two periods) and in `season` (
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.fft import irfft, next_fast_len, rfft
 
 from densdiff.core import contrasts
 from densdiff.core.contrasts import IntArray
@@ -33,18 +34,19 @@ class Period:
     lasting: float
 
 
-def find_period(rows: FloatArray, longest: float) -> Period | None:
+def find_period(rows: FloatArray, longest: float, correlation: FloatArray | None = None) -> Period | None:
     """The first high peak of the mean autocorrelation of all columns (T, d), beyond its first fall; None if not clear.
 
     Peaks later than ``longest`` samples do not count. Where the fall is late, something slower hides the peaks before
-    it, as a year does with those of a week, and is taken off; then a period must be seen eight times.
+    it, as a year does with those of a week, and is taken off; then a period must be seen eight times. ``correlation``
+    is the autocorrelation of the rows, if it is known.
     """
-    whole = _autocorrelation(rows)
+    whole = autocorrelation(rows) if correlation is None else correlation
     correlation = whole[: max(0, int(longest) + 2)]
     below = np.flatnonzero(correlation < 0)
     within = min(longest, len(rows) / _CYCLES)
     if within >= _LONG and (not len(below) or below[0] > _LATE * longest):
-        whole = _autocorrelation(_without_slow_parts(rows, int(within / 2)))
+        whole = autocorrelation(_without_slow_parts(rows, int(within / 2)))
         correlation = whole[: int(within) + 2]
         below = np.flatnonzero(correlation < 0)
     start = int(below[0]) if len(below) else int(correlation.argmin()) if len(correlation) else 0
@@ -96,15 +98,15 @@ def _lasting(correlation: FloatArray, period: float) -> float:
     return float(correlation[multiples].mean()) if len(multiples) else 0.0
 
 
-def _autocorrelation(rows: FloatArray) -> FloatArray:
+def autocorrelation(rows: FloatArray) -> FloatArray:
     """Mean over the columns (T, d) without their straight lines, at lags 0, .., T - 1, each divided by its count."""
     length = len(rows)
     scaled = rows / np.maximum(np.abs(rows).max(axis=0), np.finfo(float).tiny)
     left = scaled - scaled.mean(axis=0) - contrasts.fitted_lines(scaled)
-    padded = 1 << (2 * length - 1).bit_length()
+    padded = next_fast_len(2 * length, real=True)
     total, used = np.zeros(length), 0
     for column in left.T:
-        products = np.fft.irfft(np.square(np.abs(np.fft.rfft(column, padded))), padded)[:length]
+        products = irfft(np.square(np.abs(rfft(column, padded))), padded)[:length]
         if products[0] > 0:
             total += products / products[0]
             used += 1

@@ -15,7 +15,7 @@ from densdiff.estimators.lsdd import LSDD
 from densdiff.series import volatility
 from densdiff.series.features import moderate_units
 from densdiff.series.kinds import ChangeKind
-from densdiff.series.period import Period, find_period
+from densdiff.series.period import Period, autocorrelation, find_period
 from densdiff.series.scan import Plan
 from densdiff.series.search import Search
 from densdiff.series.season import even_spread, find_slow_wave, remove_seasons
@@ -42,14 +42,16 @@ class Outcome:
     pvalues: FloatArray
     search: Search
     period: Period | None
+    flat: FloatArray  # the series without its seasons, (T, d)
     notes: tuple[str, ...] = ()
 
 
 def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: LSDD, n_changes: int | None) -> Outcome:
     """The changes of rows (T, d) that are not made by a season, a slow wave or clusters of volatility."""
     rows = moderate_units(rows)[0] if model.standardize else rows
-    period = find_period(rows, len(rows) / _PERIODS)
-    season = remove_seasons(rows, plan.window)
+    correlation = autocorrelation(rows)
+    period = find_period(rows, len(rows) / _PERIODS, correlation)
+    season = remove_seasons(rows, plan.window, correlation)
     outcome = _search(rows, season.rows, plan, model, n_changes, period)
     if len(outcome.changes) and n_changes is None:
         outcome = _beyond_wave(outcome, rows, names, plan, model)
@@ -69,7 +71,7 @@ def search_series(rows: FloatArray, names: tuple[str, ...], plan: Plan, model: L
         is_chance_period = period is not None and period.lasting < 0.5 * period.strength
         if is_chance_period and volatility.has_clusters(residuals):
             notes.append(CLUSTERS)
-    return replace(outcome, notes=tuple(notes))
+    return replace(outcome, flat=season.rows, notes=tuple(notes))
 
 
 def spread_note(rows: FloatArray, kinds: tuple[ChangeKind, ...], plan: Plan) -> str | None:
@@ -98,7 +100,7 @@ def _search(
 ) -> Outcome:
     search = Search.of(rows, flat, plan, model, period)
     changes, pvalues = search.segment(plan.alpha, n_changes)
-    return Outcome(changes, pvalues, search, period)
+    return Outcome(changes, pvalues, search, period, flat)
 
 
 def _beyond_wave(

@@ -20,6 +20,7 @@ _PERIODS = 20  # in a series at least; a longer period is taken for one so long
 _MOST_BLOCKS = 4000
 _SMALLEST = 3.0  # lengths of a block in the smallest window; half a window is the shortest side of a change
 _PIECE = 4.0  # lengths of a block between the cuts that the null's noise is taken from
+_ECHO = 0.75  # of the shortest side of a change, to which two changes may come near
 _TWICE = 60  # resampled series that are cut and resampled once more
 _ROUNDING = 1e-9  # of kernel features, which are at most 1
 _CHUNK = 1_000_000  # entries of resampled series held at once
@@ -87,17 +88,19 @@ class RhythmScan:
             return np.asarray(found / noise.between(low, high))
 
         splits = contrasts.binary_segmentation(between, len(self.sums) - 1, self.pvalue, alpha, n_changes)
-        places = self._places(np.array([place for place, _ in splits], dtype=np.intp))
-        return places, np.array([p for _, p in splits])
+        places, remaining = self._places(np.array([place for place, _ in splits], dtype=np.intp), n_changes is None)
+        return places, np.array([splits[j][1] for j in remaining])
 
-    def _places(self, borders: IntArray) -> IntArray:
-        """Each border of blocks moved to the largest contrast of finer blocks within two periods, in samples."""
+    def _places(self, borders: IntArray, may_be_echoes: bool) -> tuple[IntArray, IntArray]:
+        """Each border of blocks moved to the largest contrast of finer blocks within two periods, in samples; and which
+        of them remain: one that comes nearer to another than a side of a change may be short was its echo."""
         fine = self.fine
         near = np.round((self.blocks.samples_at(borders) - fine.middle) / fine.samples + 0.5).astype(np.intp)
         near = np.clip(near, 1, len(self.fine_sums) - 2)
         reach = max(1, round(2 * self.period / fine.samples))
-        moved, _ = contrasts.refine_changes(self.fine_sums, near, reach, 0, 0.0)
-        return np.round(fine.samples_at(moved)).astype(np.intp)
+        shortest = self.scales[0] / 2 * self.blocks.stride if may_be_echoes else 0.0  # in steps of finer blocks
+        moved, remaining = contrasts.refine_changes(self.fine_sums, near, reach, round(_ECHO * shortest), 0.0)
+        return np.round(fine.samples_at(moved)).astype(np.intp), remaining
 
 
 def _null_maxima(

@@ -34,12 +34,15 @@ class Deseasoned:
     periods: tuple[float, ...]
 
 
-def remove_seasons(rows: FloatArray, window: int) -> Deseasoned:
-    """Rows without the phase means of their periods, if a window holds fewer than three of the longest."""
+def remove_seasons(rows: FloatArray, window: int, correlation: FloatArray | None = None) -> Deseasoned:
+    """Rows without the phase means of their periods, if a window holds fewer than three of the longest.
+
+    ``correlation`` is the autocorrelation of the rows, if it is known.
+    """
     left = rows
     periods: list[float] = []
     while len(periods) < _SEASONS:
-        period = find_period(left, len(rows) / _CYCLES)
+        period = find_period(left, len(rows) / _CYCLES, None if periods else correlation)
         strong = _STRONG_TOO if periods else _STRONG
         if period is None or period.strength < strong or period.lasting < _LASTING * period.strength:
             break
