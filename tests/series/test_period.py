@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from densdiff.core.contrasts import fitted_lines
-from densdiff.series.period import autocorrelation, _without_slow_parts, find_period
+from densdiff.series.period import _without_slow_parts, autocorrelation, find_period
 
 
 def wave(period, length, noise=0.5, seed=0):
