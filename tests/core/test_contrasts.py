@@ -330,3 +330,20 @@ def test_an_echo_of_a_change_goes_and_the_change_stays():
     found, kept = scan.refine_changes(scan.running_sums(u), np.array([46, 60]), 8, 5, 1.0)
     assert found.tolist() == [50]
     assert len(kept) == 1
+
+
+def test_a_split_between_two_changes_and_on_neither_is_dropped():
+    """Steps at 40 and 60 of 100 blocks; the split at 50 means nothing once both are known."""
+    values = np.repeat([0.0, 3.0, 0.0], [40, 20, 40])[:, None] + 0.1 * noise(0, 100, 1)
+    sums = scan.running_sums(values)
+
+    def between(low, high):
+        return scan.contrasts(sums[low : high + 1], [5], 0, high - low).max(axis=0)
+
+    def pvalue(contrast):
+        return 0.01 if contrast > 1.0 else 0.5
+
+    found = [(40, 0.01), (50, 0.01), (60, 0.01)]
+    assert scan.prune_splits(between, 100, pvalue, 0.05, found, 2) == [(40, 0.01), (60, 0.01)]
+    assert scan.prune_splits(between, 100, pvalue, 0.05, [(40, 0.01), (60, 0.01)], 2) == [(40, 0.01), (60, 0.01)]
+    assert scan.prune_splits(between, 100, lambda contrast: 1.0, 0.05, found, 2) == []

@@ -106,3 +106,12 @@ def test_two_borders_that_move_to_one_change_are_one():
     assert len(places) == len(remaining) == 1
     assert abs(places[0] - 1500) <= 24
     assert len(scan._places(both, False)[0]) == 2
+
+
+def test_no_change_is_reported_between_changes_of_rhythm_and_of_level():
+    """Binary segmentation splits first where the halves differ most, which may be in the middle of a calm stretch."""
+    for seed in range(3):
+        rows = rhythm((24, 12, 24, 24, 24), 2000, seed=seed)
+        rows[1200:1600] += 3.0
+        places, _ = RhythmScan.of(rows[:, None], 24.0, 67, 199, seed).segment(0.025, None)
+        np.testing.assert_allclose(places, [400, 800, 1200, 1600], atol=24)

@@ -327,3 +327,29 @@ def binary_segmentation(
         look(low, place, p)
         look(place, high, p)
     return sorted(splits)
+
+
+def prune_splits(
+    contrasts_between: Callable[[int, int], FloatArray],
+    n: int,
+    pvalue: Callable[[float], float],
+    alpha: float,
+    splits: list[tuple[int, float]],
+    reach: int,
+) -> list[tuple[int, float]]:
+    """Splits of `binary_segmentation` that are still significant between their neighbours, at most ``reach`` away.
+
+    An early split may lie between two changes and on neither; once both are known, nothing is left of it.
+    """
+    splits = list(splits)
+    while splits:
+        ends = [0, *(place for place, _ in splits), n]
+        heights = []
+        for low, place, high in zip(ends, ends[1:], ends[2:], strict=False):
+            near = slice(max(0, place - reach - low), place + reach - low + 1)
+            heights.append(float(contrasts_between(low, high)[near].max()))
+        weakest = int(np.argmin(heights))
+        if pvalue(heights[weakest]) <= alpha:
+            break
+        del splits[weakest]
+    return splits

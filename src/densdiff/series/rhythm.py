@@ -82,12 +82,19 @@ class RhythmScan:
         white = np.diff(self.sums, axis=0)
         noise = contrasts.LocalNoise(white, _piece(self.blocks, len(white)))
 
-        def between(low: int, high: int) -> FloatArray:
-            stretch = self.sums[low : high + 1]
-            found = contrasts.contrasts(stretch, self.scales, 0, high - low).max(axis=0)
-            return np.asarray(found / noise.between(low, high))
+        margin, n = self.blocks.lag, len(self.sums) - 1
 
-        splits = contrasts.binary_segmentation(between, len(self.sums) - 1, self.pvalue, alpha, n_changes)
+        def between(low: int, high: int) -> FloatArray:
+            first, last = low + margin * (low > 0), high - margin * (high < n)  # without blocks that lie on a change
+            found = np.full(high - low + 1, -np.inf)
+            if last - first > 1:
+                inner = contrasts.contrasts(self.sums[first : last + 1], self.scales, 0, last - first).max(axis=0)
+                found[first - low : last - low + 1] = inner / noise.between(first, last)
+            return found
+
+        splits = contrasts.binary_segmentation(between, n, self.pvalue, alpha, n_changes)
+        if n_changes is None:
+            splits = contrasts.prune_splits(between, n, self.pvalue, alpha, splits, margin)
         places, remaining = self._places(np.array([place for place, _ in splits], dtype=np.intp), n_changes is None)
         return places, np.array([splits[j][1] for j in remaining])
 
