@@ -115,3 +115,11 @@ def test_no_change_is_reported_between_changes_of_rhythm_and_of_level():
         rows[1200:1600] += 3.0
         places, _ = RhythmScan.of(rows[:, None], 24.0, 67, 199, seed).segment(0.025, None)
         np.testing.assert_allclose(places, [400, 800, 1200, 1600], atol=24)
+
+
+def test_a_change_that_both_searches_find_is_reported_once():
+    """In one of these series the search for levels puts the change at 800 more than a window away from it."""
+    for seed in (0, 2):
+        rows = rhythm((24, 12, 24, 24, 24), 2000, seed=seed)
+        rows[1200:1600] += 3.0
+        assert len(detect_changes(rows, random_state=seed).changes) == 4

@@ -18,6 +18,7 @@ from scipy.signal import lfilter
 
 from densdiff.core.scaling import FloatArray
 
+BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
 _SIDE = 0.5  # shortest side of a contrast, in windows
 _RIDGE = 0.3  # of the mean long-run variance, added to each: a small one is known badly

@@ -4,12 +4,13 @@ The features are made in `kernel_blocks`, the contrasts in `core.contrasts`; `sc
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
 
 from densdiff.core import contrasts
-from densdiff.core.contrasts import IntArray
+from densdiff.core.contrasts import IntArray, LocalNoise
 from densdiff.core.scaling import FloatArray
 from densdiff.series.kernel_blocks import Blocks, block_features, kernel_rows, standardized
 
@@ -79,24 +80,37 @@ class RhythmScan:
 
     def segment(self, alpha: float, n_changes: int | None) -> tuple[IntArray, FloatArray]:
         """Samples at which the rhythm changes, and p-values: those up to alpha, or the largest ``n_changes``."""
-        white = np.diff(self.sums, axis=0)
-        noise = contrasts.LocalNoise(white, _piece(self.blocks, len(white)))
-
-        margin, n = self.blocks.lag, len(self.sums) - 1
-
-        def between(low: int, high: int) -> FloatArray:
-            first, last = low + margin * (low > 0), high - margin * (high < n)  # without blocks that lie on a change
-            found = np.full(high - low + 1, -np.inf)
-            if last - first > 1:
-                inner = contrasts.contrasts(self.sums[first : last + 1], self.scales, 0, last - first).max(axis=0)
-                found[first - low : last - low + 1] = inner / noise.between(first, last)
-            return found
-
-        splits = contrasts.binary_segmentation(between, n, self.pvalue, alpha, n_changes)
+        n = len(self.sums) - 1
+        splits = contrasts.binary_segmentation(self._between, n, self.pvalue, alpha, n_changes)
         if n_changes is None:
-            splits = contrasts.prune_splits(between, n, self.pvalue, alpha, splits, margin)
+            splits = contrasts.prune_splits(self._between, n, self.pvalue, alpha, splits, self.blocks.lag)
         places, remaining = self._places(np.array([place for place, _ in splits], dtype=np.intp), n_changes is None)
         return places, np.array([splits[j][1] for j in remaining])
+
+    @cached_property
+    def _noise(self) -> LocalNoise:
+        white = np.diff(self.sums, axis=0)
+        return LocalNoise(white, _piece(self.blocks, len(white)))
+
+    def _between(self, low: int, high: int) -> FloatArray:
+        """The largest contrast over all scales at every border of a stretch, (high - low + 1,), without the blocks that
+        lie on the changes at its ends."""
+        margin, n = self.blocks.lag, len(self.sums) - 1
+        first, last = low + margin * (low > 0), high - margin * (high < n)
+        found = np.full(high - low + 1, -np.inf)
+        if last - first > 1:
+            inner = contrasts.contrasts(self.sums[first : last + 1], self.scales, 0, last - first).max(axis=0)
+            found[first - low : last - low + 1] = inner / self._noise.between(first, last)
+        return found
+
+    def pvalue_between(self, low: int, place: int, high: int) -> float:
+        """The p-value of a change within a block of a sample, between two other changes, or the ends at 0 and T."""
+        n = len(self.sums) - 1
+        borders = self.blocks.samples_at(np.arange(n + 1))
+        first, middle, last = np.searchsorted(borders, [low, place, high]).tolist()
+        first, last = first if low > 0 else 0, last if last < n else n
+        near = slice(max(0, middle - self.blocks.lag - first), max(0, middle + self.blocks.lag - first + 1))
+        return self.pvalue(float(self._between(first, max(first, last))[near].max(initial=-np.inf)))
 
     def _places(self, borders: IntArray, may_be_echoes: bool) -> tuple[IntArray, IntArray]:
         """Each border of blocks moved to the largest contrast of finer blocks within two periods, in samples; and which

@@ -4,12 +4,13 @@ The formulas are those of `core.contrasts`; the features come from `features`.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 
 import numpy as np
 
 from densdiff.core import contrasts
-from densdiff.core.contrasts import Dependence, IntArray
+from densdiff.core.contrasts import Dependence, IntArray, LocalNoise
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series.features import SeriesFeatures, series_features
@@ -141,19 +142,32 @@ class SeriesScan:
 
     def _segment_blocks(self, n_splits: int | None) -> list[tuple[int, float]]:
         """Borders of blocks with their p-values."""
-        n = len(self.level)
-        level = contrasts.running_sums(self.level - self.level.mean(axis=0))
-        noise = contrasts.LocalNoise(np.diff(self.sums, axis=0), self.plan.window_blocks)
+        return contrasts.binary_segmentation(self._between, len(self.level), self.pvalue, self.plan.alpha, n_splits)
 
-        def between(low: int, high: int) -> FloatArray:
-            sums = self.sums[low : high + 1]
-            line, step = contrasts.line_and_step(level[low : high + 1])
-            if high - low >= _CURVED and (line > step).any():
-                sums = contrasts.detrended_sums(sums)  # or a trend would be cut into stairs
-            found = contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0)
-            return np.asarray(found / noise.between(low, high))
+    @cached_property
+    def _noise(self) -> LocalNoise:
+        return LocalNoise(np.diff(self.sums, axis=0), self.plan.window_blocks)
 
-        return contrasts.binary_segmentation(between, n, self.pvalue, self.plan.alpha, n_splits)
+    @cached_property
+    def _level_sums(self) -> FloatArray:
+        return contrasts.running_sums(self.level - self.level.mean(axis=0))
+
+    def _between(self, low: int, high: int) -> FloatArray:
+        """The largest contrast over all scales at every border of a stretch of blocks, (high - low + 1,)."""
+        sums = self.sums[low : high + 1]
+        line, step = contrasts.line_and_step(self._level_sums[low : high + 1])
+        if high - low >= _CURVED and (line > step).any():
+            sums = contrasts.detrended_sums(sums)  # or a trend would be cut into stairs
+        found = contrasts.contrasts(sums, self.scales, 0, high - low).max(axis=0)
+        return np.asarray(found / self._noise.between(low, high))
+
+    def pvalue_between(self, low: int, place: int, high: int) -> float:
+        """The p-value of a change within a window of a sample, between two other changes, or the ends at 0 and T."""
+        first, middle, last = np.clip(np.searchsorted(self.borders(), [low, place, high]), 0, len(self.level)).tolist()
+        first, last = first + (first > 0), last - (last < len(self.level))  # blocks that lie on the other changes
+        reach = self.plan.window_blocks
+        near = slice(max(0, middle - reach - first), max(0, middle + reach - first + 1))
+        return self.pvalue(float(self._between(first, max(first, last))[near].max(initial=-np.inf)))
 
     def find_lines(self) -> tuple[IntArray, float]:
         """Columns whose level may follow a straight line from end to end, and a p-value that the others do not.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from densdiff.core import contrasts
-from densdiff.core.contrasts import IntArray
+from densdiff.core.contrasts import BoolArray, IntArray
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
 from densdiff.series.period import Period
@@ -50,26 +50,51 @@ class Search:
         """
         level = self._segment_level(n_changes)
         if self.rhythm is None:
-            found = [level]
+            found = [(*level, True)]
         else:
             places, pvalues = self.rhythm.segment(alpha * self.share, n_changes)
             is_rhythm_first = self._rhythm_is_clearer(alpha)
             if is_rhythm_first:
                 places = _nearest(places, level[0][level[1] <= alpha], self.level.plan.window)
-            rhythm = places, np.minimum(1.0, pvalues / self.share)
-            found = [rhythm, level] if is_rhythm_first else [level, rhythm]
+            found = [(*level, True), (places, np.minimum(1.0, pvalues / self.share), False)]
+            if is_rhythm_first:
+                found.reverse()
         if n_changes is not None and len(found[0][0]) < n_changes <= len(found[-1][0]):
             found.reverse()  # the first one has no room for so many
         if n_changes is None:
-            found = [(changes[pvalues <= alpha], pvalues[pvalues <= alpha]) for changes, pvalues in found]
-        changes, pvalues = found[0]
-        for more, p in found[1:]:
+            found = [(changes[pvalues <= alpha], pvalues[pvalues <= alpha], own) for changes, pvalues, own in found]
+        changes, pvalues, own = found[0]
+        is_level = np.full(len(changes), own)
+        for more, p, own in found[1:]:
             new = np.flatnonzero((np.abs(more[:, None] - changes) > self._reach()).all(axis=1))
             if n_changes is not None:
                 new = new[: n_changes - len(changes)]
             changes, pvalues = np.append(changes, more[new]), np.append(pvalues, p[new])
+            is_level = np.append(is_level, np.full(len(new), own))
         order = np.argsort(changes, kind="stable")
-        return changes[order], pvalues[order]
+        changes, pvalues, is_level = changes[order], pvalues[order], is_level[order]
+        if n_changes is None and is_level.any() and not is_level.all():
+            kept = self._clear_beside_others(changes, is_level, alpha)
+            changes, pvalues = changes[kept], pvalues[kept]
+        return changes, pvalues
+
+    def _clear_beside_others(self, changes: IntArray, is_level: BoolArray, alpha: float) -> IntArray:
+        """Numbers of the changes that are significant between their neighbours: what both scans found, but one of them
+        far from its place, is left at its place."""
+        kept = list(range(len(changes)))
+        while True:
+            ends = [0, *changes[kept].tolist(), self.level.plan.length]
+            triples = zip(ends, ends[1:], ends[2:], strict=False)
+            pvalues = [self._pvalue_between(triple, bool(is_level[k])) for k, triple in zip(kept, triples, strict=True)]
+            weakest = int(np.argmax(pvalues)) if kept else 0
+            if not kept or pvalues[weakest] <= alpha:
+                return np.array(kept, dtype=np.intp)
+            del kept[weakest]
+
+    def _pvalue_between(self, places: tuple[int, int, int], is_level: bool) -> float:
+        if is_level or self.rhythm is None:
+            return max(self.level.pvalue_between(*places), self.least) / (1.0 - self.share)
+        return self.rhythm.pvalue_between(*places) / self.share
 
     def level_changes(self, alpha: float) -> IntArray:
         """The changes that the scan of levels finds by itself."""
