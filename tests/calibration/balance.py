@@ -122,6 +122,8 @@ def cells():
     found += [binary(2.0, p, d, shape="t3") for d in (2, 10) for p in SHARES]
     found += [binary(2.0, p, labelled=100, new=500) for p in (0.0, 0.05, 0.5)]
     found += [binary(2.0, p, new=5) for p in (0.05, 0.5)]
+    found += [binary(s, p, new=500) for s in (2.0, 4.0) for p in (0.0, 0.2)]
+    found += [binary(2.0, p, 5, shape="t3", labelled=10, new=100) for p in (0.0, 0.2, 1.0)]
     found += [binary(s, p, model="LSDD") for s in (1.0, 2.0) for p in (0.0, 0.05, 0.5)]
     three = ((1 / 3, 1 / 3, 1 / 3), (0.05, 0.15, 0.8), (0.0, 0.5, 0.5), (1.0, 0.0, 0.0))
     found += [Cell(s, p, d) for d in (2, 10) for s in (1.0, 2.0, 4.0) for p in three]

@@ -28,6 +28,7 @@ def missed(cell, runs=RUNS, **way):
         binary(2.0, 0.95, shape="t3"),
         binary(4.0, 1.0),
         Cell(2.0, (0.05, 0.15, 0.8)),
+        binary(4.0, 0.0, new=500),  # rows of the other class's side are rare, and 20 labelled rows hold few of them
     ],
     ids=str,
 )

@@ -20,7 +20,7 @@ def pvalue(seed, share=0.4, shift=0.0, n=60, m=120):
     new = (random.random(m) > share).astype(int)
     indicator = np.eye(2)[codes] / n
     means = FeatureMeans.of(features(random, codes), indicator, features(random, new, shift))
-    return mixture_pvalue([means], codes, np.array([share, 1 - share]), random)
+    return mixture_pvalue([means], [1.0], codes, np.array([share, 1 - share]), random)
 
 
 def test_the_least_distance_is_that_of_the_best_of_many_mixtures():
@@ -57,8 +57,28 @@ def test_few_rows_give_no_small_pvalues_by_chance():
 def test_equal_rows_are_a_mixture():
     codes = np.array([0, 0, 1, 1])
     means = FeatureMeans.of(np.ones((4, 2)), np.eye(2)[codes] / 2, np.ones((3, 2)))
-    assert mixture_pvalue([means], codes, np.array([0.5, 0.5]), np.random.default_rng(0)) == 1.0
+    assert mixture_pvalue([means], [1.0], codes, np.array([0.5, 0.5]), np.random.default_rng(0)) == 1.0
 
 
 def test_a_pvalue_is_never_zero():
     assert pvalue(0, shift=20.0) == pytest.approx(1 / (DRAWS + 1))
+
+
+def two_kernels(seed, changed, units=(1.0, 1.0)):
+    """Kernels of a shape that changes, and of one direction whose null is as wide as a null can be."""
+    random = np.random.default_rng(seed)
+    codes, new = np.repeat([0, 1], 60), (random.random(120) > 0.4).astype(int)
+    indicator, shares = np.eye(2)[codes] / 60, np.array([0.4, 0.6])
+    wide = [np.column_stack([3.0 * of, random.normal(size=len(of))]) for of in (codes, new)]
+    shape = features(random, codes), features(random, new, changed)
+    kernels = [FeatureMeans.of(u * a, indicator, u * b) for u, (a, b) in zip(units, (shape, wide), strict=True)]
+    return mixture_pvalue(kernels, [0.5, 0.5], codes, shares, random)
+
+
+def test_a_kernel_that_sees_nothing_does_not_drown_one_that_does():
+    assert two_kernels(0, 0.0) > 0.05
+    assert np.mean([two_kernels(seed, 2.0) < 0.05 for seed in range(5)]) == 1.0
+
+
+def test_units_of_features_do_not_matter():
+    assert two_kernels(1, 0.3, (1e3, 1e-3)) == two_kernels(1, 0.3)

@@ -345,3 +345,58 @@ def test_new_rows_have_at_least_the_noise_they_show_and_that_of_a_mixture(seed, 
     if k == 2:
         assert found[0, 0] == pytest.approx(max(part[0, 0] for part in single), rel=1e-9)
     np.testing.assert_allclose(moments.noise(np.array([p, p]))[1], found, rtol=1e-9)
+
+
+def two_classes(shown, spreads=(0.3, 0.2), n_labelled=(20.0, 10.0), n_new=50):
+    """Equations of two classes one apart along the tangent, whose new rows show a variance, and that tangent."""
+    tangent = Moments(np.eye(2), np.zeros(2), np.zeros((2, 2, 2)), np.eye(2)).tangent[:, 0]
+    matrix, square = np.outer(tangent, [1.0, 0.0]), np.outer(tangent, tangent)
+    of_rows = np.array(spreads)[:, None, None] * square
+    counts = np.array(n_labelled)
+    of_target = shown / n_new * square
+    return Moments(matrix, matrix[:, 1], of_rows / counts[:, None, None], of_target, of_rows, n_new, counts)
+
+
+def test_where_all_new_rows_are_of_one_class_both_samples_tell_its_variance():
+    """Rare rows that only the new sample holds: the labelled rows' mean has the noise of the pooled variance."""
+    found = two_classes(shown=0.25).noise(np.array([0.0, 1.0]))[0, 0]
+    pooled = (10 * 0.2 + 50 * 0.25) / 60
+    assert found == pytest.approx(0.25 / 50 + pooled / 10, rel=1e-6)
+
+
+def test_unseen_rows_add_no_more_than_one_further_row_at_the_mean_of_the_other_class():
+    found = two_classes(shown=100.0).noise(np.array([0.0, 1.0]))[0, 0]
+    with_one = np.append(np.zeros(10), 1.0)  # the classes are one apart
+    assert found == pytest.approx(100.0 / 50 + 0.2 / 10 + with_one.var() / 11, rel=1e-6)
+
+
+def test_rows_that_are_all_alike_have_the_noise_of_new_rows_that_are_not():
+    found = two_classes(shown=0.06, spreads=(0.0, 0.0)).noise(np.array([0.0, 1.0]))[0, 0]
+    assert found == pytest.approx(0.06 / 50 + 50 / 60 * 0.06 / 10, rel=1e-6)
+
+
+@given(seeds, sizes)
+def test_new_rows_speak_for_unseen_ones_only_where_they_vary_more_than_the_mixture(seed, k):
+    random = np.random.default_rng([seed, k])
+    matrix, roots = random.normal(size=(k, k)), random.normal(size=(k, k, k))
+    p, n_new, counts = random.dirichlet(np.ones(k)), 50, random.integers(2, 40, k).astype(float)
+    of_rows = roots @ roots.swapaxes(1, 2)
+    away = matrix - (matrix @ p)[:, None]
+    mixture = sum(p[c] * (of_rows[c] + np.outer(away[:, c], away[:, c])) for c in range(k)) / n_new
+    for factor in (0.5, 3.0):
+        equations = (matrix, matrix @ p, of_rows / counts[:, None, None], factor * mixture, of_rows, n_new)
+        with_unseen, without = Moments(*equations, counts).noise(p), Moments(*equations).noise(p)
+        added = np.linalg.eigvalsh(with_unseen - without) / np.trace(without)
+        assert (np.abs(added) < 1e-9).all() if factor < 1 else added.min() > 0
+        order = random.permutation(k)
+        turned = Moments(
+            matrix[:, order][order],
+            (matrix @ p)[order],
+            equations[2][order][:, order][:, :, order],
+            factor * mixture[order][:, order],
+            of_rows[order][:, order][:, :, order],
+            n_new,
+            counts[order],
+        )
+        errors = turned.standard_errors(p[order])
+        np.testing.assert_allclose(errors, Moments(*equations, counts).standard_errors(p)[order], rtol=1e-6)

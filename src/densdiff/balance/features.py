@@ -22,6 +22,7 @@ _LANDMARKS, _MORE_LANDMARKS = 200, 400
 _MANY, _TOO_MANY = 2_000, 20_000  # labelled rows that ask for more landmarks, and whose features would be too large
 _CACHED = 1 << 15  # kernels that are computed at a time: what stays in the cache takes half the time
 _MEDIAN_ROWS = 100  # landmarks whose median distance is the unit of a learned kernel
+_WIDE = 2.0  # median distances: wide Gaussians see the spread of a sample, which a changed class has changed
 _SAMPLES = 2  # the labelled and the new rows, which several models ask for
 _MOST_LABELLED, _MOST_NEW = 5_000, 10_000  # rows whose class means are compared
 
@@ -131,6 +132,11 @@ def additive_kernel(landmarks: FloatArray) -> Kernel:
     """|a| + |b| - |a - b| summed over columns: linear splines, and the kernel of the energy distance."""
     lengths = np.abs(landmarks).sum(axis=1)
     return lambda rows: np.abs(rows).sum(axis=1)[:, None] + lengths - cdist(rows, landmarks, "cityblock")
+
+
+def wide_kernel(landmarks: FloatArray) -> Kernel:
+    """Gaussians of three widths, the middle one of two median distances between the landmarks."""
+    return _gaussians([(landmarks, _WIDE * kernel.median_distance(landmarks), lambda rows: rows)])
 
 
 def _space(landmarks: FloatArray, turn: Map) -> Space:

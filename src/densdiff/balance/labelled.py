@@ -79,7 +79,7 @@ def moment_equations(features: FloatArray, labelled: LabelledSample, new: FloatA
     around = new - new.mean(axis=0)
     of_target = around.T @ around / (len(new) * max(1, len(new) - 1))
     of_rows = of_classes / squared_weights[:, None, None]
-    return Moments(means.T, new.mean(axis=0), of_classes, of_target, of_rows, len(new))
+    return Moments(means.T, new.mean(axis=0), of_classes, of_target, of_rows, len(new), 1.0 / squared_weights)
 
 
 def variance_of_shares(features: FloatArray, labelled: LabelledSample, new: FloatArray, shares: FloatArray) -> float:

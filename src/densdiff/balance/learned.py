@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.balance.features import KernelFeatures, RowFeatures, additive_kernel
+from densdiff.balance.features import KernelFeatures, RowFeatures, wide_kernel
 from densdiff.balance.labelled import IntArray, LabelledSample, moment_equations, variance_of_shares
 from densdiff.balance.mixture import MixtureEstimate
 from densdiff.balance.scores import (
@@ -34,6 +34,8 @@ _PRIOR = 0.5  # rows of each class that pull shares to equal ones
 _LEAST_SHARE = 0.05  # at which features of rare classes are no longer enlarged
 _SHARPNESS = 2.0  # power of the variances that weigh the two answers: they are noisy themselves
 _SCORE_LANDMARKS = 100
+_TEST_FOLDS = 8  # of scores by which a changed class is seen: the more rows they learn from, the better they see it
+_TEST_WEIGHTS = [0.2, 0.2, 0.6]  # of single columns, all together, and scores, which see classes move apart
 _ROWS = 20_000  # new rows whose scores are computed at a time
 
 
@@ -177,14 +179,23 @@ class LearnedMixture:
         """
         labelled, new = self._sample
         kernels = [(of_rows(labelled.rows), of_rows(new)) for of_rows in (self.features.additive, self.features.local)]
-        scores = self.models[-1]
-        held = _centred(scores.held[self._numbers[0]])
-        numbers = labelled.draw(_SCORE_LANDMARKS, self.features.seed)
-        of_scores, of_held = RowFeatures.learn(additive_kernel(held[numbers]), held, numbers)
-        of_new = np.mean([of_scores(_centred(score(new))) for score in scores.folds], axis=0)
-        kernels.append((of_held, of_new))
+        kernels.append(self._score_features(labelled, new))
         means = [FeatureMeans.of(rows, labelled.indicator, of_new) for rows, of_new in kernels]
-        return mixture_pvalue(means, labelled.codes, shares, np.random.default_rng([self.features.seed, 10]))
+        random = np.random.default_rng([self.features.seed, 10])
+        return mixture_pvalue(means, _TEST_WEIGHTS, labelled.codes, shares, random)
+
+    def _score_features(self, labelled: LabelledSample, new: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Features of the scores of labelled rows by models that have not seen them, and their means of new rows."""
+        if self.classifier is not None:
+            scores = self.models[0]
+            held = scores.held[self._numbers[0]]
+        else:
+            folds = min(_TEST_FOLDS, int(np.bincount(labelled.codes).min()))
+            scores = logistic_scores(labelled, stratified_folds(labelled.codes, self.features.seed, folds))
+            held = scores.held
+        held, numbers = _centred(held), labelled.draw(_SCORE_LANDMARKS, self.features.seed)
+        features, of_held = RowFeatures.learn(wide_kernel(held[numbers]), held, numbers)
+        return of_held, np.mean([features(_centred(score(new))) for score in scores.folds], axis=0)
 
     def moments(self) -> Moments:
         """Equations in slopes of the log-likelihood, from scores of rows by models which have not seen them.

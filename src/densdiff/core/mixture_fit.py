@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.special import gammaincc
 
 from densdiff.core.scaling import FloatArray
 from densdiff.core.simplex import quadratic_minima
@@ -51,25 +52,37 @@ class FeatureMeans:
 
 
 def mixture_pvalue(
-    kernels: list[FeatureMeans], codes: npt.NDArray[np.intp], shares: FloatArray, random: np.random.Generator
+    kernels: list[FeatureMeans],
+    weights: list[float],
+    codes: npt.NDArray[np.intp],
+    shares: FloatArray,
+    random: np.random.Generator,
 ) -> float:
     """p-value of the hypothesis that the new rows are a mixture of the classes, whose shares are about ``shares``.
 
-    The statistic is the largest over kernels of the least distance over its mean under the hypothesis. The null comes
-    from Gaussian multipliers of the residuals at the estimated shares, the nearest mixture being sought anew each time.
+    The statistic is the smallest over kernels of the tail probability of the least distance over the kernel's weight:
+    distances whose null is wide must not drown the others. The null comes from Gaussian multipliers of the residuals at
+    the estimated shares, the nearest mixture being sought anew each time.
     """
     new_codes = np.zeros(len(kernels[0].new_noise), dtype=np.intp)
     of_labelled, of_new = _multipliers(codes, random) * shares[codes], _multipliers(new_codes, random)
-    observed, null = [], []
-    for means in kernels:
-        center = shares @ means.classes
-        drawn = means.least_distances(center - means.noise(of_labelled, of_new))
-        level = float(drawn.mean()) or 1.0
+    tails = []
+    for means, weight in zip(kernels, weights, strict=True):
+        drawn = means.least_distances(shares @ means.classes - means.noise(of_labelled, of_new))
         found = float(means.least_distances(means.new[None])[0])
-        observed.append(0.0 if found <= _ROUNDING * means.size else found / level)
-        null.append(drawn / level)
-    exceeds = np.max(null, axis=0) >= max(observed) * (1.0 - 1e-9)
+        distances = np.append(drawn, 0.0 if found <= _ROUNDING * means.size else found)
+        tails.append(_tail_probabilities(distances, drawn) / weight)
+    *null, observed = np.min(tails, axis=0)
+    exceeds = np.array(null) <= observed * (1.0 + 1e-9)
     return float((1 + exceeds.sum()) / (1 + DRAWS))
+
+
+def _tail_probabilities(distances: FloatArray, drawn: FloatArray) -> FloatArray:
+    """Of the gamma law with the mean and variance of the drawn distances: that of sums of squares, about."""
+    mean, variance = float(drawn.mean()), float(drawn.var())
+    if not variance > 0.0:
+        return np.ones_like(distances)
+    return np.asarray(gammaincc(mean**2 / variance, distances * mean / variance))
 
 
 def _multipliers(codes: npt.NDArray[np.intp], random: np.random.Generator) -> FloatArray:

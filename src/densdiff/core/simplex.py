@@ -16,7 +16,8 @@ _PULL = 0.05  # log(p + pull) is the prior: finite at p = 0, so that shares of 0
 _FLAT = 1e-12
 _REGULAR = 1e6  # condition up to which a linear system is as good as the active-set solver
 _STEPS, _FIRST_STEPS = 60, 5
-_GRID = 201
+_GRID, _FINER = 201, 21  # points of the grid on which an interval is sought, and of each finer one at its ends
+_NO_SPREAD = 1e-9  # of the squared distance between classes: a variance of rows that are all alike
 
 
 def quadratic_minimum(matrix: FloatArray, vector: FloatArray) -> FloatArray:
@@ -110,6 +111,7 @@ class Moments:
     of_target: FloatArray  # (K, K)
     of_rows: FloatArray | None = None  # (K, K, K): covariance of one row of each class
     n_new: int = 1  # rows that b is the mean of, if ``of_rows`` is given
+    n_labelled: FloatArray | None = None  # (K,) rows that each column of A is the mean of, if ``of_rows`` is given
 
     @property
     def tangent(self) -> FloatArray:
@@ -120,7 +122,7 @@ class Moments:
 
         Where the covariance of the rows of each class is known, b has in every direction the larger noise of what the
         new rows show and of a mixture with these very shares: of a rare class there may be no new row, of rare rows
-        no labelled one.
+        no labelled one. New rows that show more than the mixture speak for rare rows, which the columns of A lack too.
         """
         tangent = self.tangent
         along = tangent.T @ self.of_target @ tangent
@@ -129,11 +131,36 @@ class Moments:
             squares = self.of_rows + np.einsum("ic,jc->cij", self.matrix, self.matrix)
             mixed = (np.tensordot(p, squares, axes=1) - mean[..., :, None] * mean[..., None, :]) / self.n_new
             values, vectors = np.linalg.eigh(tangent.T @ mixed @ tangent - along)
-            along = along + (vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
+            excess = self.n_new * np.maximum(-values, 0.0)
+            more = np.maximum(values, 0.0) + self._unseen_noise(p, tangent @ vectors, excess)
+            along = along + (vectors * more[..., None, :]) @ np.swapaxes(vectors, -1, -2)
         along = along + tangent.T @ np.tensordot(np.square(p), self.of_classes, axes=1) @ tangent
         rounding = 1e-20 * float(np.square(self.matrix).max())  # features that are constant have no noise, nor a slope
         floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), max(rounding, 1e-300))
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
+
+    def _unseen_noise(self, p: FloatArray, directions: FloatArray, excess: FloatArray) -> FloatArray:
+        """Noise of A p from rows so rare that no labelled one is like them, along directions (.., K, r), (.., r).
+
+        ``excess`` (.., r) is by how much the variance of the new rows exceeds that of a mixture with shares p. Each
+        class has of it what it has of the mixture's variance, as far as new rows outweigh its labelled ones. The
+        labelled rows speak against more than one further row of theirs at the mean of another class would add.
+        """
+        if self.of_rows is None or self.n_labelled is None:
+            return np.zeros_like(excess)
+        turn, counts = np.swapaxes(directions, -1, -2), self.n_labelled
+        means = turn @ self.matrix  # (.., r, K)
+        by_class = turn[..., None, :, :]  # (.., 1, r, K)
+        spreads = np.swapaxes(((by_class @ self.of_rows) * by_class).sum(axis=-1), -1, -2)  # (.., r, K)
+        shares = p[..., None, :]  # (.., 1, K)
+        mean = (means * shares).sum(axis=-1, keepdims=True)
+        mixed = ((spreads + np.square(means - mean)) * shares).sum(axis=-1, keepdims=True)  # (.., r, 1)
+        low, high = means.min(axis=-1, keepdims=True), means.max(axis=-1, keepdims=True)
+        least = _NO_SPREAD * np.square(high - low) + 1e-300
+        own = excess[..., None] * (spreads + least) / (mixed + least) * (self.n_new * shares)
+        own = own / (counts + self.n_new * shares) / counts
+        most = np.square(np.maximum(high - means, means - low)) * counts / (counts + 1.0) ** 3
+        return np.asarray((np.square(shares) * np.minimum(own, most)).sum(axis=-1))
 
     def separation(self) -> float:
         """How many standard errors the direction of the shares that is known worst is worth, at equal shares."""
@@ -195,8 +222,8 @@ def _accepted_interval(misfit: Callable[[FloatArray], FloatArray], limit: float)
         if not 0 <= outside < _GRID:
             return float(grid[within])
         low, high = grid[outside], grid[within]
-        for _ in range(3):
-            finer = np.linspace(low, high, _GRID)
+        for _ in range(6):
+            finer = np.linspace(low, high, _FINER)
             first = int(np.argmax(misfit(finer) <= limit))
             low, high = finer[max(first - 1, 0)], finer[first]
         return float(high)
