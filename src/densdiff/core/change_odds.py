@@ -66,12 +66,12 @@ class Hypotheses:
     cost: FloatArray  # logarithm of the mean of exp(slope * gap) in the reference, (H,)
     weight: FloatArray  # (H,)
 
-    def ratios(self, gaps: Floats) -> Floats:
-        """Likelihood ratios of rows, from features less their means (k, p): (k, H)."""
+    def ratios(self, gaps: Floats, costs: Floats | None = None) -> Floats:
+        """Likelihood ratios of rows, from features less their means (k, p): (k, H). A row may have costs of its own."""
         slope, cost = self._double if gaps.dtype == np.float64 else self._single
         ratios = gaps.take(self.feature, axis=1)
         ratios *= slope
-        ratios -= cost
+        ratios -= cost if costs is None else costs
         return np.exp(ratios, out=ratios)
 
     @cached_property
@@ -112,6 +112,7 @@ class Families:
     hypotheses: Hypotheses  # weights: within their families
     starts: IntArray  # number of the first hypothesis of each family, (F,)
     shares: FloatArray  # (F,)
+    times: FloatArray  # how many rows count as one, of each single feature, (single,)
 
     def means(self, odds: Floats) -> Floats:
         """The mean odds of each family, from odds (k, H): (k, F)."""
@@ -155,7 +156,7 @@ def families(groups: FeatureGroups, gaps: Floats, times: FloatArray, window: int
     features, slopes = np.concatenate(feature), np.concatenate(slope)
     cost = times[features] * _log_means(gaps, features, slopes)
     every = Hypotheses(features, slopes, cost, np.repeat(1.0 / counts, counts))
-    return Families(every, np.cumsum(counts) - counts, np.array(shares) / sum(shares))
+    return Families(every, np.cumsum(counts) - counts, np.array(shares) / sum(shares), times)
 
 
 def _log_means(gaps: Floats, feature: IntArray, slope: FloatArray) -> FloatArray:
