@@ -80,11 +80,12 @@ def step(row):
 
 measure()
 """
+# Packages, program, columns; of streams each has half, since alibi-detect's take minutes.
 PEERS = {
-    "ADWIN": (RIVER, RIVER_SIDE),
-    "PageHinkley": (RIVER, RIVER_SIDE),
-    "LSDDDriftOnline": (PEER, ALIBI_SIDE),
-    "MMDDriftOnline": (PEER, ALIBI_SIDE),
+    "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10)),
+    "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10)),
+    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
+    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
 }
 
 
@@ -197,11 +198,11 @@ def beside_cusum(found, run, count):
 
 def beside_peer(name, d, references, count, folder):
     """Delays of another detector, and of monitors that were asked for its run length."""
-    packages, side = PEERS[name]
-    python = peer_python(packages)
+    packages, side, _ = PEERS[name]
+    python, count = peer_python(packages), count // 2
     length, changes = 6 * ASKED, [change for change in CHANGES if d > 1 or change != "correlation .8"]
     np.save(folder / "reference.npy", reference_rows(0, d))
-    np.save(folder / "calm.npy", np.random.default_rng([2, d]).standard_normal((references * count // 2, length, d)))
+    np.save(folder / "calm.npy", np.random.default_rng([2, d]).standard_normal((references * count, length, d)))
     paths = [folder / "calm.npy"]
     for change in changes:
         paths.append(folder / f"{len(paths)}.npy")
@@ -210,7 +211,7 @@ def beside_peer(name, d, references, count, folder):
     calm, *late = (json.loads(row) for row in call(list(map(str, command)), RUN_SECONDS, name).splitlines())
     run = mean_run(calm, length)
     found = list(monitors(d, max(run, 60.0), references))
-    realized = our_run(found, d, round(2.5 * max(run, 60.0)), count // 2)
+    realized = our_run(found, d, length, count // 2)
     print(f"\n{name}, d = {d}, realized run length {run:.0f}; densdiff, asked for the same, {realized:.0f}")
     for change, first in zip(changes, late, strict=True):
         (ours, error), (theirs, their_error) = our_delays(found, d, change, count), delay(first)
@@ -236,7 +237,7 @@ def main(quick=False):
                 print(f"{change:26s}{ours:8.1f} ({error:3.1f})", flush=True)
         for name in PEERS:
             try:
-                for d in (1, 2) if quick else (1, 2, 10, 30):
+                for d in PEERS[name][2]:
                     beside_peer(name, d, references, count, Path(folder))
             except Skipped as why:
                 skip(name, why)
