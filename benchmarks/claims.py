@@ -211,6 +211,11 @@ CLAIMS = {
         )
         for change, text in DELAYS.items()
     },
+    **{
+        f"{DELAYS[change]}, {peer}": ("bench", "delays", *beside("", f"delay after {change}, d = 2", peer))
+        for peer in ("ADWIN", "PageHinkley")
+        for change in ("mean .5", "spread 2", "correlation .8")
+    },
     "calibration": ("bench", "monitor", *beside("", "calibrate", LSDD)),
     "one row": ("bench", "monitor", *beside("", "step", LSDD)),
     "time of a row after ten million, over that at the start": ("bench", "monitor", Row("", "time a row at the end")),

@@ -2,8 +2,9 @@
 
 All at the same realized run length. That of the monitor is measured on streams without change; a CUSUM that knows the
 law before and after the change gets the threshold with which it runs as long. Others have their default settings:
-river's, one for each column, have no run length to ask for; alibi-detect's are asked for 1000 rows with a window of 50
-and have one reference. Beside each the monitor is asked for the run length that the other turned out to have.
+river's, one for each column, have no run length to ask for; alibi-detect's are asked for 500 rows (their default number
+of bootstraps is too small for 1000) with a window of 50 and have one reference. Beside each the monitor is asked for
+the run length that the other turned out to have.
 A delay is the number of rows from the change to the alarm, after 150 calm rows; a stream with an alarm in its calm rows
 is left out. The others live in virtual environments of their own.
 """
@@ -70,7 +71,7 @@ logging.disable(logging.INFO)
 torch.set_num_threads(1)
 torch.manual_seed(0)
 x = np.load(reference).astype(np.float32)
-detector = getattr(cd, name)(x, 1000.0, 50, backend="pytorch", device="cpu", verbose=False)
+detector = getattr(cd, name)(x, 500.0, 50, backend="pytorch", device="cpu", verbose=False)
 
 def restart():
     detector.reset_state()
