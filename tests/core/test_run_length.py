@@ -93,11 +93,41 @@ def test_rows_of_a_season_keep_nearly_their_phase():
 def test_the_errors_of_means_have_the_spread_of_a_mean():
     random = np.random.default_rng(0)
     rows = random.normal(size=(2000, 3)).astype(np.float32)
-    found = RowDraws(2000).mean_errors(rows, 4000, random)
+    found = drawn_means(RowDraws(2000), rows, random)
     np.testing.assert_allclose(found.std(axis=0), rows.std(axis=0) / np.sqrt(2000), rtol=0.15)
     repeated = np.repeat(rows[:200], 10, axis=0)
-    found = RowDraws(2000, block=40).mean_errors(repeated, 4000, random)
+    found = drawn_means(RowDraws(2000, block=40), repeated, random)
     np.testing.assert_allclose(found.std(axis=0), rows[:200].std(axis=0) / np.sqrt(200), rtol=0.35)
+
+
+def drawn_means(draws, rows, random):
+    """Means of 4000 references drawn anew, by the weights of their parts."""
+    return draws.weights(4000, random) @ np.stack([rows[part].mean(axis=0) for part in draws.parts()])
+
+
+@pytest.mark.parametrize("time", [1.0, 4.0])
+def test_references_drawn_anew_have_means_and_costs_of_their_own(time):
+    features = np.random.default_rng(0).normal(size=(60, GROUPS.width)) ** 2
+    gaps = (features - features.mean(axis=0)).astype(np.float32)
+    found = families(GROUPS, gaps, np.full(GROUPS.single, time), 5)
+    study = Simulation(bank_of(features), found, gaps, RowDraws(60, block=7), 5)
+    hypotheses = found.hypotheses
+    errors, costs = study.references(hypotheses, 3, np.random.default_rng(1))
+    weights = study.draws.weights(3, np.random.default_rng(1))
+    for own_weights, own_errors, own_costs in zip(weights, errors, costs, strict=True):
+        of_rows = np.concatenate(
+            [
+                np.full(part.stop - part.start, weight / (part.stop - part.start))
+                for part, weight in zip(study.draws.parts(), own_weights, strict=True)
+            ]
+        )
+        mean = of_rows @ gaps
+        np.testing.assert_allclose(own_errors, mean, atol=1e-6)
+        tilts = np.exp((gaps - mean)[:, hypotheses.feature] * hypotheses.slope)
+        exponents = (gaps - mean)[:, hypotheses.feature] * hypotheses.slope - time * np.log(of_rows @ tilts)
+        np.testing.assert_allclose(
+            gaps[:, hypotheses.feature] * hypotheses.slope - own_costs, exponents, atol=2e-5
+        )  # single precision
 
 
 def test_mean_runs_count_streams_that_were_cut_off():

@@ -4,6 +4,7 @@ import itertools
 import json
 import pickle
 import re
+import tracemalloc
 import warnings
 from html import escape
 
@@ -54,6 +55,22 @@ def test_an_alarm_is_a_score_above_the_threshold():
     assert [step.alarm for step in steps[W - 1 :]] == [step.score > step.threshold for step in steps[W - 1 :]]
     assert {step.alarm for step in steps} == {True, False}
     assert all(step.strength == step.score / step.threshold for step in steps[W - 1 :])
+
+
+def test_memory_does_not_grow_with_the_rows():
+    monitor, blocks = made(), np.random.default_rng(0).normal(size=(80, 100, 2)) * [1.0, 50.0]
+    monitor.update_many(blocks[0])
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        for block in blocks[1:]:
+            monitor.update_many(block)
+            monitor.update(block[0])
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert monitor.n_seen_ == 100 + 79 * 101
+    assert grown < blocks.nbytes / 4  # a monitor that kept its rows would grow by all of them
 
 
 @given(sizes=st.lists(st.integers(0, 25), max_size=6), single=st.booleans())

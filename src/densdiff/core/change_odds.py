@@ -52,8 +52,8 @@ _RANGES = (
     _Range("levels", -1.0, 1.0, 1.0, 2.0, 0.275, 0.8),
     _Range("spreads", 1.0, 1.2, 0.3, 0.6, 0.36, 0.55),
     _Range("spreads", -1.0, 1.0, 0.4, 1.5, 0.045, 1.0),
-    _Range("pairs", 1.0, 1.2, 0.3, 0.6, 0.05, 0.55),
-    _Range("pairs", -1.0, 1.2, 0.3, 0.6, 0.05, 0.55),
+    _Range("pairs", 1.0, 1.7, 0.42, 0.42, 0.05, 1.0),  # pairs are many: one size each, as long as that will do
+    _Range("pairs", -1.0, 1.7, 0.42, 0.42, 0.05, 1.0),
 )
 
 
@@ -66,37 +66,35 @@ class Hypotheses:
     cost: FloatArray  # logarithm of the mean of exp(slope * gap) in the reference, (H,)
     weight: FloatArray  # (H,)
 
-    def ratios(self, gaps: Floats) -> Floats:
-        """Likelihood ratios of rows, from features less their means (k, p): (k, H)."""
-        slope, cost = self._as(gaps.dtype)
-        found = gaps.take(self.feature, axis=1)
-        found *= slope
-        found -= cost
-        return np.exp(found, out=found)
+    def ratios(self, gaps: Floats, costs: Floats | None = None) -> Floats:
+        """Likelihood ratios of rows, from features less their means (k, p): (k, H). A row may have costs of its own."""
+        slope, cost = self._double if gaps.dtype == np.float64 else self._single
+        ratios = gaps.take(self.feature, axis=1)
+        ratios *= slope
+        ratios -= cost if costs is None else costs
+        return np.exp(ratios, out=ratios)
 
-    def _as(self, dtype: Any) -> tuple[Floats, Floats]:
-        return (self.slope, self.cost) if dtype == np.float64 else self._single
+    @cached_property
+    def _double(self) -> tuple[Floats, Floats]:
+        """Slopes and costs as rows, (1, H): with one row of gaps there is nothing to broadcast, which takes longer."""
+        return self.slope[None], self.cost[None]
 
     @cached_property
     def _single(self) -> tuple[Floats, Floats]:
-        return self.slope.astype(np.float32), self.cost.astype(np.float32)
+        return self.slope[None].astype(np.float32), self.cost[None].astype(np.float32)
 
     def odds(self, before: FloatArray, gaps: FloatArray, ceiling: FloatArray) -> FloatArray:
         """The odds (k, H) after each row of gaps (k, p), one after the other, from those before, (H,)."""
-        found = np.asarray(self.ratios(gaps), dtype=float)
-        if len(found) == 1:  # without the detour over arrays
-            found *= before + 1.0
-            np.minimum(found, ceiling, out=found)
-            return found
-        for after in found:
-            after *= before + 1.0
+        odds = np.asarray(self.ratios(gaps), dtype=float)
+        for after in list(odds):
+            after += before * after
             np.minimum(after, ceiling, out=after)
             before = after
-        return found
+        return odds
 
     def evidence(self, odds: Floats) -> Floats:
-        """Logarithm of one and the weighted sum of odds (k, H): (k,). Each row is summed by itself, for its bits."""
-        return np.log1p((odds[:, None] @ self._weight(odds.dtype))[:, 0])
+        """Logarithm of one and the weighted sum of odds (k, H): (k,)."""
+        return np.log1p(odds @ self._weight(odds.dtype))
 
     def _weight(self, dtype: Any) -> Floats:
         return self.weight if dtype == np.float64 else self.weight.astype(np.float32)
@@ -114,6 +112,7 @@ class Families:
     hypotheses: Hypotheses  # weights: within their families
     starts: IntArray  # number of the first hypothesis of each family, (F,)
     shares: FloatArray  # (F,)
+    times: FloatArray  # how many rows count as one, of each single feature, (single,)
 
     def means(self, odds: Floats) -> Floats:
         """The mean odds of each family, from odds (k, H): (k, F)."""
@@ -157,7 +156,7 @@ def families(groups: FeatureGroups, gaps: Floats, times: FloatArray, window: int
     features, slopes = np.concatenate(feature), np.concatenate(slope)
     cost = times[features] * _log_means(gaps, features, slopes)
     every = Hypotheses(features, slopes, cost, np.repeat(1.0 / counts, counts))
-    return Families(every, np.cumsum(counts) - counts, np.array(shares) / sum(shares))
+    return Families(every, np.cumsum(counts) - counts, np.array(shares) / sum(shares), times)
 
 
 def _log_means(gaps: Floats, feature: IntArray, slope: FloatArray) -> FloatArray:

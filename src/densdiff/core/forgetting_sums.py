@@ -80,25 +80,26 @@ class Bank:
         return np.multiply.outer(1.0 - self.decay**2, self.precision[self.groups.places])
 
     @cached_property
-    def _column(self) -> FloatArray:
-        return self.decay[:, None]
+    def _decays(self) -> FloatArray:
+        """That of each sum, (K, r): without broadcasting a step takes half the time."""
+        return np.tile(self.decay[:, None], self.units.shape[1])
+
+    @cached_property
+    def _places(self) -> npt.NDArray[np.intp]:
+        """The feature of each sum, (K, r)."""
+        return np.tile(self.groups.places, (len(self.decay), 1))
 
     def sums(self, before: FloatArray, gaps: FloatArray) -> FloatArray:
         """The sums after each row, from features less their means (k, p) and sums before (K, r): (k, K, r).
 
         One after the other, so that the bits do not depend on how rows are cut.
         """
-        gaps = gaps.take(self.groups.places, axis=1)
-        if len(gaps) == 1:  # without the detour over arrays
-            after = before * self._column
-            after += gaps
-            return after[None]
-        found = np.empty((len(gaps), *before.shape))
-        for after, gap in zip(found, gaps, strict=True):
-            np.multiply(before, self._column, out=after)
-            after += gap
+        sums = gaps.take(self._places, axis=1)
+        decays = self._decays
+        for after in list(sums):
+            after += before * decays
             before = after
-        return found
+        return sums
 
     def statistics(self, sums: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
         """Sums of squares of each group, from sums (k, K, r): (k, K, G)."""

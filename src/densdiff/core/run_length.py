@@ -1,7 +1,7 @@
 """The threshold that odds of changes and forgetting sums exceed once in a run length, from simulated streams.
 
 Streams are rows of the reference drawn anew, in blocks where neighbours are alike and in step with a season. Each
-stream has a reference of its own, whose mean is off as that of a reference of this length is.
+stream has a reference of its own, whose means and costs are off as those of a reference of this length are.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,8 @@ FEWEST_STREAMS, MOST_STREAMS = 80, 400
 REACH = 2.5  # lengths of simulated streams, in desired run lengths
 _PILOTS = 100  # streams that tell the heights of single statistics
 _HEIGHT = 0.75  # quantile of their maxima
-_GROUPS = 400  # of rows, at most, from which the error of a reference is drawn
+_PARTS = 400  # of a reference, at most, that have weights of their own when one is drawn anew
+_COUNTED = 100_000  # ratios of one part, at most, that tell their mean
 _LEEWAY = 1 / 32  # of a season: rows of nearly the same phase stand for each other, or few seasons would repeat
 _FLAT = 1e-6  # of the largest height: a statistic that never moves has one too
 _ORDINARY = 0.4  # quantile of scores
@@ -56,14 +57,18 @@ class RowDraws:
         found = starts.astype(np.intp)[:, :, None] + np.arange(self.block)
         return np.asarray(found.reshape(streams, -1)[:, :steps] % self.rows)
 
-    def mean_errors(self, centered: Float32Array, streams: int, random: np.random.Generator) -> Float32Array:
-        """Errors of the means of as many references, (streams, p): normal, with the spread that sums of blocks have."""
-        size = max(self.block, -(-self.rows // _GROUPS), round(self.period))
+    def parts(self) -> list[slice]:
+        """The reference in parts that are drawn as a whole when a reference is drawn anew."""
+        size = max(self.block, -(-self.rows // _PARTS), round(self.period))
         if self.period:
             size = round(self.period * max(1, round(size / self.period)))
-        starts = np.arange(0, self.rows, max(size, 1))
-        sums = np.add.reduceat(centered, starts, axis=0) / np.float32(self.rows)
-        return np.asarray(random.standard_normal((streams, len(starts)), dtype=np.float32) @ sums, dtype=np.float32)
+        return [slice(first, min(first + size, self.rows)) for first in range(0, self.rows, max(size, 1))]
+
+    def weights(self, references: int, random: np.random.Generator) -> Float32Array:
+        """Weights of the parts in as many references drawn anew, by the Bayesian bootstrap, (references, parts)."""
+        sizes = np.array([part.stop - part.start for part in self.parts()], np.float32)
+        weights = random.standard_exponential((references, len(sizes)), dtype=np.float32) * sizes
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -90,23 +95,45 @@ class Simulation:
         drift: FloatArray | None = None,
     ) -> Iterator[tuple[Float32Array, Float32Array]]:
         """Sums (streams, K, r) and odds (streams, H) after each row from the one that fills the window on."""
-        errors = self.draws.mean_errors(self.gaps, streams, random)
+        errors, costs = self.references(hypotheses, streams, random)
         rows = self.draws.draw(streams, steps, random)
         decay, places = self.bank.decay.astype(np.float32)[:, None], self.bank.groups.places
+        errors = errors.take(places, axis=1)
         sums = np.zeros((streams, *self.bank.units.shape), np.float32)
         odds = np.zeros((streams, len(hypotheses.feature)), np.float32)
         for step, drawn in enumerate(rows.T):
             gaps = self.gaps[drawn]
-            gaps -= errors
             if drift is not None:
                 gaps += (drift[0] + step * drift[1]).astype(np.float32)
             sums *= decay
-            sums += gaps.take(places, axis=1)[:, None]
+            sums += (gaps.take(places, axis=1) - errors)[:, None]
             odds += np.float32(1.0)
-            odds *= hypotheses.ratios(gaps)
+            odds *= hypotheses.ratios(gaps, costs)
             np.minimum(odds, np.float32(MOST), out=odds)
             if step >= self.window - 1:
                 yield sums, odds
+
+    def references(
+        self, hypotheses: Hypotheses, count: int, random: np.random.Generator
+    ) -> tuple[Float32Array, Float32Array]:
+        """As many references drawn anew: errors of their means (count, p), and costs that make up for these (count, H).
+
+        With the mean of a reference drawn anew, exponents are slope * (gap - error) - time * log(mean of exp(slope *
+        (gap - error))). They are written as slope * gap - cost, so that features are looked up once for all streams.
+        """
+        weights = self.draws.weights(count, random)
+        feature, times = hypotheses.feature, self.families.times[hypotheses.feature]
+        own = hypotheses.cost / times
+        means, ratios = [], []
+        for part in self.draws.parts():
+            gaps = self.gaps[part]
+            means.append(gaps.mean(axis=0))
+            some = gaps[:: max(1, gaps.shape[0] * len(feature) // _COUNTED)]
+            ratios.append(hypotheses.ratios(some, own.astype(np.float32)).mean(axis=0))
+        errors = weights @ np.stack(means)
+        more = np.log(weights @ np.stack(ratios))
+        costs = hypotheses.cost + times * more - (times - 1.0) * hypotheses.slope * errors.take(feature, axis=1)
+        return np.asarray(errors), np.asarray(costs, dtype=np.float32)
 
     def pilot(self, steps: int, random: np.random.Generator) -> Score:
         """What each family of hypotheses and each sum of squares alone rarely exceeds; evidence is not scaled yet."""

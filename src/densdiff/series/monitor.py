@@ -34,6 +34,7 @@ from densdiff.series.watched_stream import Finding, StreamPosition
 from densdiff.threads import on_one_thread
 
 _EXACT = 2**53  # whole numbers that float64 holds
+_DOUBLE = np.dtype(float)
 _MOST_NEW = 1000  # new levels that are remembered, so that memory stays the same
 _LONGEST = 200  # characters of a new level
 
@@ -207,8 +208,13 @@ class ChangeMonitor:
     def _push(self, rows: FloatArray, new_levels: NewLevels) -> list[MonitorStep]:
         first = self.n_seen_
         findings = self._position.push(self._detector, self._columns.numbers(rows), self.after_alarm == "reset")
-        new = self._remember(new_levels) if new_levels else {}
-        return [self._step(first + i, finding, new.get(i)) for i, finding in enumerate(findings)]
+        new, threshold = self._remember(new_levels) if new_levels else {}, self._detector.threshold
+        return [
+            MonitorStep(index, finding.score, threshold, False)  # as are most
+            if finding.shares is None and not new
+            else self._step(index, finding, new.get(index - first))
+            for index, finding in enumerate(findings, first)
+        ]
 
     def _step(self, index: int, finding: Finding, new: dict[str, str] | None) -> MonitorStep:
         score, since, kept_shares = finding
@@ -232,6 +238,13 @@ class ChangeMonitor:
 
     def _check_row(self, x: Any) -> tuple[FloatArray, NewLevels]:
         """One row (1, d), checked, and its new levels; plain numbers take no detour."""
+        if (
+            type(x) is np.ndarray
+            and x.dtype is _DOUBLE
+            and x.shape == self._columns.plain_shape
+            and math.isfinite(x.dot(x))
+        ):
+            return x[None], {}
         try:
             if isinstance(x, tuple) and hasattr(x, "_asdict") and set(self.names_) & set(named := x._asdict()):
                 x = named

@@ -20,7 +20,6 @@ ENOUGH = 40  # windows in a reference, of rows that count as independent
 _SPREAD = 2.5  # of the logarithm of a run length, times the root of the rows of the reference
 _QUICK = 10  # rows: a run length of so many varies little
 _MOST_OFF = 5.0  # logarithm of a factor
-_MOST_MORE = 0.25  # the same, of what is asked of a short reference
 _ENTRIES = 40_000_000  # of features that are kept for the simulation
 _BLOCK = 4096
 _SERIES = 40  # features whose order is looked at
@@ -50,8 +49,7 @@ def calibrate(
     hypotheses = families(model.groups, gaps, _times(model, series, order), window)
     simulation = Simulation(bank, hypotheses, gaps, RowDraws(len(gaps), order.block, order.period), window)
     random = np.random.default_rng([seed, 12])
-    deviation = _spread(len(rows) / order.time, run_length)
-    thresholds = run_length_threshold(simulation, run_length * float(np.exp(min(deviation**2, _MOST_MORE))), random)
+    thresholds = run_length_threshold(simulation, run_length, random)
     if thresholds.is_extrapolated:
         notes.append(f"the threshold for a run length of {run_length:g} is extrapolated from those for shorter ones")
     _tell_few(len(rows), order, window, run_length, name, notes)
@@ -100,11 +98,7 @@ def _features(model: StreamModel, rows: FloatArray) -> tuple[Float32Array, Float
 
 
 def _spread(rows: float, run_length: float) -> float:
-    """How much the logarithm of the run length differs from one reference of so many independent rows to another.
-
-    The threshold is that of a run length longer by its square: references that give more alarms than they should weigh
-    more than those that give fewer.
-    """
+    """How much the logarithm of the run length differs from one reference of so many independent rows to another."""
     return float(_SPREAD * np.log(max(run_length / _QUICK, 1.5)) / np.sqrt(rows))
 
 

@@ -6,7 +6,7 @@ monitor that sums them lives in `monitor`; tables become numbers in `stream_colu
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,24 @@ _QUARTILES = 1.349  # deviations of a normal law between them
 _MOST_PAIRS = 500
 
 IntArray = npt.NDArray[np.intp]
+
+
+class _Layout(NamedTuple):
+    """Where features stand, and constants of a step: a row is so little work that looking them up would count."""
+
+    width: int
+    levels: slice
+    total: slice
+    total_weight: FloatArray  # (s, 1)
+    products: slice
+    squares: slice  # of the products
+    kernels: slice
+    centers: FloatArray  # less the means of the cut values, as are low and high
+    exponents: FloatArray  # (1, b): an array of the same shape is multiplied sooner than a number
+    low: FloatArray  # (1, d')
+    high: FloatArray
+    has_products: bool
+    has_total: bool
 
 
 @dataclass(frozen=True)
@@ -99,36 +117,40 @@ class StreamModel:
 
         Each row is multiplied by itself: in a product of more rows the last bit may depend on their number.
         """
-        levels, single = self.groups.levels, self.groups.single
-        found = np.empty((len(rows), self.groups.width))
+        layout = self._layout
+        features = np.empty((len(rows), layout.width))
         with np.errstate(over="ignore", under="ignore"):  # a row far from all is 0 everywhere
-            inner = self._inner(rows)
-            psi = cdist(inner, self.centers, "sqeuclidean")
-            psi *= self._exponent
+            centred = self._centred(rows)
+            psi = cdist(centred, layout.centers, "sqeuclidean")
+            psi *= layout.exponents
             np.exp(psi, out=psi)
-        np.matmul(psi[:, None], self.turn, out=found[:, None, single:])
-        values = np.maximum(inner, self.low, out=inner)
-        np.minimum(values, self.high, out=values)
-        values -= self.middle
-        found[:, :levels] = values
-        if self.factors.size:
-            first, second = self._factors
-            products = np.multiply(values.take(first, 1), values.take(second, 1), out=found[:, self._products])
-            if len(self.total):
-                found[:, levels] = (products[:, None, : self.n_squares] @ self.total)[:, 0]
-        return found
+        _dot_rows(psi, self.turn, features[:, layout.kernels])
+        values = np.minimum(np.maximum(centred, layout.low), layout.high, out=features[:, layout.levels])
+        if layout.has_products:
+            factors = values.take(self.factors, axis=1)
+            products = np.multiply(factors[:, 0], factors[:, 1], out=features[:, layout.products])
+            if layout.has_total:
+                _dot_rows(products[:, layout.squares], layout.total_weight, features[:, layout.total])
+        return features
 
     @cached_property
-    def _factors(self) -> tuple[IntArray, IntArray]:
-        return self.factors[0].copy(), self.factors[1].copy()
-
-    @cached_property
-    def _products(self) -> slice:
-        return slice(self.groups.levels + (len(self.total) > 0), self.groups.single)
-
-    @cached_property
-    def _exponent(self) -> float:
-        return -0.5 / self.sigma**2
+    def _layout(self) -> "_Layout":
+        levels, single = self.groups.levels, self.groups.single
+        return _Layout(
+            width=self.groups.width,
+            levels=slice(levels),
+            total=slice(levels, levels + 1),
+            total_weight=self.total[:, None],
+            products=slice(levels + (len(self.total) > 0), single),
+            squares=slice(self.n_squares),
+            kernels=slice(single, None),
+            centers=self.centers - self.middle,
+            exponents=np.full((1, len(self.centers)), -0.5 / self.sigma**2),
+            low=(self.low - self.middle)[None],
+            high=(self.high - self.middle)[None],
+            has_products=self.factors.size > 0,
+            has_total=len(self.total) > 0,
+        )
 
     @cached_property
     def owners(self) -> FloatArray:
@@ -137,24 +159,23 @@ class StreamModel:
         total = np.zeros((int(len(self.total) > 0), self.groups.levels))  # of all: their own squares say which
         return np.vstack([one, total, 0.5 * (one[self.factors[0]] + one[self.factors[1]])])
 
-    def _inner(self, rows: FloatArray) -> FloatArray:
-        scaling = self.scaling
+    def _centred(self, rows: FloatArray) -> FloatArray:
+        """Rows in inner units less the means of the cut values, (k, d')."""
         if self._affine is None:
-            return scaling.apply(rows)
-        factor, offset = self._affine
-        inner = (rows if len(scaling.keep) == rows.shape[1] else rows[:, scaling.keep]) - scaling.shift
-        inner *= factor
-        inner -= offset
-        return inner
+            return np.asarray(self.scaling.apply(rows) - self.middle)
+        shift, factor, offset = self._affine
+        kept = rows if factor.shape[1] == rows.shape[1] else rows[:, self.scaling.keep]
+        return (kept - shift) * factor - offset
 
     @cached_property
-    def _affine(self) -> tuple[FloatArray, FloatArray] | None:
-        """`Scaling.apply` in two steps, for a single row is mostly overhead; None where that will not do."""
+    def _affine(self) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """`Scaling.apply` as a shift, a factor and an offset, (1, d') each; None where that will not do."""
         scaling = self.scaling
         with np.errstate(over="ignore", under="ignore"):
             factor = np.ldexp(1.0, -scaling.exponent) / scaling.deviation
-        sound = (np.abs(scaling.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)
-        return (factor, scaling.mean / scaling.deviation) if sound.all() else None
+        if not ((np.abs(scaling.exponent) < 900) & (factor > 1e-250) & (factor < 1e250)).all():
+            return None
+        return scaling.shift[None], factor[None], (scaling.mean / scaling.deviation + self.middle)[None]
 
     def arrays(self) -> dict[str, npt.NDArray[np.generic]]:
         """Everything as arrays by name, for a file."""
@@ -174,6 +195,15 @@ class StreamModel:
         )
         numbers = {name: float(arrays[name]) for name in ("sigma", "lam")}
         return cls(scaling=scaling, **(found | numbers))
+
+
+def _dot_rows(rows: FloatArray, matrix: FloatArray, found: FloatArray) -> None:
+    """Products of rows (k, b) with a matrix (b, q), each by itself, into ``found`` (k, q)."""
+    if len(rows) == 1:  # to begin a loop takes longer
+        rows[0].dot(matrix, found[0])
+        return
+    for row, product in zip(list(rows), list(found), strict=True):
+        row.dot(matrix, product)
 
 
 def _ends(inner: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -46,6 +46,11 @@ class StreamColumns:
         return not any(level is not None for level in self.levels) and bool(np.isnan(self.fills).all())
 
     @cached_property
+    def plain_shape(self) -> tuple[int] | None:
+        """Of an array that is a row of numbers, and None where rows have categories or missing values."""
+        return (len(self.names),) if self.is_plain else None
+
+    @cached_property
     def owners(self) -> npt.NDArray[np.intp]:
         """Which column each of the numbers tells of."""
         numbers = [j for j, levels in enumerate(self.levels) if levels is None]

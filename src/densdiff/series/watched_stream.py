@@ -47,9 +47,13 @@ class Detector:
 
     def gaps(self, rows: FloatArray) -> FloatArray:
         """Features of rows less their means in the reference, (k, p)."""
-        found = self.model.features(rows)
-        found -= self.mean
-        return found
+        gaps = self.model.features(rows)
+        gaps -= self._means
+        return gaps
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        return self.mean[None]
 
     def advance(self, sums: FloatArray, odds: FloatArray, gaps: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Sums (k, K, r) and odds (k, H) after each row, from those before."""
@@ -121,18 +125,22 @@ class StreamPosition:
         return found
 
     def push_one(self, detector: Detector, row: FloatArray, restarts: bool) -> Finding:
-        """Take one row of numbers, (1, q), without detours while there is no alarm."""
-        gaps = detector.gaps(row)
-        sums, odds = detector.advance(self.sums, self.odds, gaps)
-        score = detector.score(sums, odds).item() if self.fresh >= detector.window - 1 else None
-        if score is not None and score > detector.threshold:
-            found: list[Finding] = []
-            self._advance(detector, row, gaps, found, restarts)
-            return found[0]
-        self.sums, self.odds, self.since = sums[0], odds[0], None
+        """Take one row of numbers, (1, q), like `push` and without its detours."""
+        sums, odds = detector.advance(self.sums, self.odds, detector.gaps(row))
+        self.sums, self.odds = sums[0], odds[0]
         self.recent[self.seen % len(self.recent)] = row[0]
         self.seen += 1
         self.fresh += 1
+        if self.fresh < detector.window:
+            self.since = None
+            return Finding()
+        score = detector.score.of_rows(sums, odds)[0]
+        if score > detector.threshold:
+            found = self._alarm(detector, score, self.sums, self.odds)
+            if restarts:
+                self._restart()
+            return found
+        self.since = None
         return Finding(score)
 
     def _advance(
@@ -140,7 +148,7 @@ class StreamPosition:
     ) -> int:
         """Take rows up to the end, or to an alarm after which all begins anew; how many were taken."""
         (sums, odds), kept = detector.advance(self.sums, self.odds, gaps), 0
-        scores = detector.score(sums, odds).tolist()
+        scores = detector.score.of_rows(sums, odds)
         silent = detector.window - 1 - self.fresh
         for i, score in enumerate(scores):
             if i < silent:
@@ -150,17 +158,24 @@ class StreamPosition:
                 self.since = None
                 found.append(Finding(score))
             else:
-                if self.since is None:
-                    self._keep(rows[kept : i + 1])
-                    kept = i + 1
-                    self.since = self.seen - detector.rows_since(sums[i], odds[i], self._last_rows())
-                found.append(Finding(score, self.since, detector.shares(odds[i])))
+                self._keep(rows[kept : i + 1])
+                kept = i + 1
+                found.append(self._alarm(detector, score, sums[i], odds[i]))
                 if restarts:
-                    self.sums, self.odds, self.fresh = np.zeros_like(self.sums), np.zeros_like(self.odds), 0
+                    self._restart()
                     return i + 1
         self._keep(rows[kept:])
         self.sums, self.odds = sums[-1].copy(), odds[-1].copy()
         return len(rows)
+
+    def _alarm(self, detector: Detector, score: float, sums: FloatArray, odds: FloatArray) -> Finding:
+        """An alarm after the last row that was kept, one that begins or one that lasts."""
+        if self.since is None:
+            self.since = self.seen - detector.rows_since(sums, odds, self._last_rows())
+        return Finding(score, self.since, detector.shares(odds))
+
+    def _restart(self) -> None:
+        self.sums, self.odds, self.fresh = np.zeros_like(self.sums), np.zeros_like(self.odds), 0
 
     def _keep(self, rows: FloatArray) -> None:
         places = len(self.recent)
