@@ -5,6 +5,7 @@ fast Fourier transforms, whichever is cheaper.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -142,7 +143,7 @@ class _ModelGrid:
 def _grid_shape(cells: Cells, models: list[Model]) -> tuple[int, ...]:
     """How long each axis of a grid must be for the kernels of all models."""
     d = len(cells.shape)
-    pad = int(max(reach(*model, _WRAP[d]) for model in models) / cells.spacing) + 1
+    pad = int(max(_reach(*model, _WRAP[d]) for model in models) / cells.spacing) + 1
     return tuple(next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape))
 
 
@@ -153,6 +154,10 @@ def _bands(cells: Cells, models: list[Model]) -> list[int]:
     return [min(n // 2, int(highest * n * cells.spacing / (2 * np.pi))) + 1 for n in lengths]
 
 
+_reach = lru_cache(maxsize=64)(reach)
+
+
+@lru_cache(maxsize=64)
 def _highest_frequency(model: Model) -> float:
     """Where the filter of a model falls below `_BAND` of its peak."""
     sigma, lam = model

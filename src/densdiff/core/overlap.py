@@ -5,6 +5,7 @@ axis of 1 + G entries: all rows first, then all rows but those of one group, so 
 a jackknife error. Sums are made in `engines.overlap_sums`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -144,21 +145,30 @@ def jackknife_error(values: FloatArray) -> float:
 
     Infinite where leaving a group out leaves nothing, or a value out of range.
     """
-    left = values[1:]
-    groups = len(left)
+    return float(jackknife_errors(values))
+
+
+def jackknife_errors(values: FloatArray) -> FloatArray:
+    """Standard errors of several statistics, (..), from their values as for one, (.., 1 + G)."""
+    left = values[..., 1:]
+    groups = left.shape[-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt((groups - 1) / groups * np.square(left - left.mean()).sum()))
-    return error if np.isfinite(error) else np.inf
+        squares = np.square(left - left.mean(axis=-1, keepdims=True)).sum(axis=-1)
+        errors = np.sqrt((groups - 1) / groups * squares)
+    return np.where(np.isfinite(errors), errors, np.inf)
 
 
-def agree(a: FloatArray, b: FloatArray) -> bool:
-    """Whether two estimates differ by no more than twice the jackknife error of their difference."""
-    return abs(float(a[0] - b[0])) <= 2.0 * jackknife_error(a - b) + _ROUNDING
+def agree(estimate: FloatArray, others: FloatArray) -> bool:
+    """Whether an estimate, (1 + G,), differs from all others, (k, 1 + G), by no more than twice the jackknife error of
+    the difference.
+    """
+    differences = estimate - others
+    return bool(np.all(np.abs(differences[..., 0]) <= 2.0 * jackknife_errors(differences) + _ROUNDING))
 
 
-def first_least(values: list[float]) -> int:
+def first_least(values: Sequence[float] | FloatArray) -> int:
     """Index of the least value, the first of those that differ by rounding alone."""
-    return int(np.argmax(np.asarray(values) <= min(values) + _ROUNDING))
+    return int(np.argmax(np.asarray(values) <= np.min(values) + _ROUNDING))
 
 
 def finest_rung(is_resolved: FloatArray, least: int = 0) -> int:
