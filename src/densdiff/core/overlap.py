@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from densdiff.core.ranks import ascending, distinct_of_sorted
 from densdiff.core.scaling import FloatArray
 
 _LEAST = 1e-300
@@ -184,12 +185,12 @@ def collision_scales(rows: FloatArray) -> FloatArray:
     tails hardly change it. Spans of 0 are ties and left out; if three quarters are, the answer is NaN. Of few distinct
     values the integral is the share of equal pairs over the usual step.
     """
-    ordered = np.sort(rows, axis=0)
     n, neighbours = len(rows), max(2, int(len(rows) ** 0.5))
-    spans = ordered[neighbours:] - ordered[:-neighbours]
     scales = np.full(rows.shape[1], np.nan)
-    for j, span in enumerate(spans.T):
-        distinct, counts = np.unique(ordered[:, j], return_counts=True)
+    for j, values in enumerate(rows.T):
+        ordered = ascending(values)
+        span = ordered[neighbours:] - ordered[:-neighbours]
+        distinct, counts = distinct_of_sorted(ordered)
         wide = span[span > 0]
         if 1 < len(distinct) <= neighbours:
             equal = float(counts @ (counts - 1)) / (n * (n - 1))

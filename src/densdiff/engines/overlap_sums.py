@@ -47,11 +47,11 @@ def column_sums(
         below = np.floor(places).astype(np.intp)
         upper = places - below
         own, omegas = group[near], weights[near]
-        shared = [
-            np.bincount(own * nodes + below + k, omegas * part, minlength=n_groups * nodes)
-            for k, part in ((0, 1.0 - upper), (1, upper))
-        ]
-        counts = np.add(*shared).reshape(n_groups, nodes)
+        index = own * nodes + below
+        above = np.bincount(index, omegas * upper, minlength=n_groups * nodes)
+        counts = np.bincount(index, omegas, minlength=n_groups * nodes) - above
+        counts[1:] += above[:-1]  # the last node of a group is out of reach of its rows
+        counts = counts.reshape(n_groups, nodes)
         # how much of a row's kernel with itself joins its two nodes, and how much stays on one
         joined = np.bincount(own, np.square(omegas) * 2.0 * upper * (1.0 - upper), minlength=n_groups)
         squares = np.bincount(own, np.square(omegas), minlength=n_groups).astype(np.float64)

@@ -25,6 +25,7 @@ from densdiff.solvers.drawn_rows import (
     Rows,
     apart_levels,
     common_widths,
+    rows_in_order,
     rows_of,
     whitened_rows,
 )
@@ -87,8 +88,7 @@ class _Path:
 
 def normalized_distance(data: Prepared, level: float) -> NormalizedDistance:
     """The normalized distance of two prepared samples with intervals of this level."""
-    rows = rows_of(data)
-    rows = common_widths(rows.in_order() if _is_one_number(rows) else rows)
+    rows = common_widths(rows_in_order(data) if data.x.rows.shape[1] == 1 and not len(data.levels) else rows_of(data))
     if rows.smaller < (1.0 - 1e-9) * FEWEST:  # of equal weights it is a whole number but for rounding
         return _plain_distance(rows)
     rows, joint, metric = _best_metric(rows)
