@@ -14,7 +14,9 @@ def test_tables_add_what_comparing_codes_adds(levels, seed):
     random = np.random.default_rng(seed)
     rows, others = (np.column_stack([random.integers(-1, k, n) for k in levels]).astype(float) for n in (40, 7))
     apart = random.uniform(0.1, 3.0, len(levels))
-    found, expected = np.ones((40, 7)), np.ones((40, 7))
-    LevelTables.of(others, np.array(levels), apart).add(found, rows)
+    expected = np.ones((40, 7))
     add_unequal(expected, rows.astype(int), others.astype(int), apart)
-    np.testing.assert_allclose(found, expected, rtol=1e-14)
+    for n_rows in (40, 10**6):
+        found = np.ones((40, 7))
+        LevelTables.of(others, np.array(levels), apart, n_rows).add(found, rows)
+        np.testing.assert_allclose(found, expected, rtol=1e-14)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from densdiff.core.scaling import FloatArray
 
 _MOST_LINES = 1024  # of a table: with 300 others, 2.4 megabytes
+_ROWS_A_LINE = 32  # at least, or making the table takes longer than it saves
 
 
 @dataclass(frozen=True)
@@ -29,12 +30,12 @@ class LevelTables:
     tables: list[_Table]
 
     @classmethod
-    def of(cls, others: FloatArray, levels: npt.NDArray[np.intp], apart: FloatArray) -> "LevelTables":
-        """Tables of distances to rows with codes ``others``, (l, J); codes of J columns are -1, unknown, .. levels."""
-        sizes = np.asarray(levels) + 1
+    def of(cls, others: FloatArray, levels: npt.NDArray[np.intp], apart: FloatArray, n_rows: int) -> "LevelTables":
+        """Tables of the distances of so many rows to others with codes (l, J); codes are -1 where unknown."""
+        sizes, most = np.asarray(levels) + 1, min(_MOST_LINES, n_rows // _ROWS_A_LINE)
         runs: list[list[int]] = []
         for j in range(len(sizes)):
-            if runs and np.prod(sizes[[*runs[-1], j]]) <= _MOST_LINES:
+            if runs and np.prod(sizes[[*runs[-1], j]]) <= most:
                 runs[-1].append(j)
             else:
                 runs.append([j])

@@ -94,7 +94,7 @@ def numpy_group_sums(
     if categories is not None:
         (rows, row_codes), (centers, center_codes) = categories.split(rows), categories.split(centers)
         if categories.apart is not None:
-            tables = LevelTables.of(center_codes, categories.levels, categories.apart)
+            tables = LevelTables.of(center_codes, categories.levels, categories.apart, len(rows))
     if block_rows is None:
         block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
     n_groups, widest = int(groups.max()) + 1, float(sigmas[0])
