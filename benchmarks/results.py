@@ -144,6 +144,29 @@ def traced():
     return "## The figures of docs/benchmarks.md\n\n" + table(("row", "shown by"), rows)
 
 
+def shortfalls(every):
+    """The figures of all benchmarks that fall short of their goals."""
+    rows = [(found["name"], row) for found in every for row in found["rows"] if met(row) == "no"]
+    lines = [(name, row["title"], *measured(row)[:-1]) for name, row in rows]
+    heads = ("part", "table", "what", "densdiff", "peer", "ratio", "to reach")
+    return "## Figures short of their goals\n\n" + (table(heads, lines) if lines else "None.\n")
+
+
+def failures(store, names):
+    """The benchmarks that failed when they were last run, and why."""
+    paths = [(name, store / f"{name}.failed") for name in names]
+    lines = [f"- {name}: {path.read_text(encoding='utf-8').strip()}\n" for name, path in paths if path.exists()]
+    return "## Parts that failed when they were last run\n\n" + ("".join(lines) or "None.\n")
+
+
+def fail(folder, names, name, why):
+    """Store that a benchmark failed; what it found before stays."""
+    store = folder / "results"
+    store.mkdir(parents=True, exist_ok=True)
+    (store / f"{name}.failed").write_text(f"{why}\n", encoding="utf-8")
+    write(folder, names)
+
+
 def write(folder, names, found=None):
     """Store what a benchmark found, and make results.md and the figures from all that is stored."""
     from benchmarks.figures import draw
@@ -152,10 +175,9 @@ def write(folder, names, found=None):
     store.mkdir(parents=True, exist_ok=True)
     if found is not None:
         (store / f"{found['name']}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    parts = [HEAD, traced()]
-    for name in names:
-        path = store / f"{name}.json"
-        if path.exists():
-            stored = json.loads(path.read_text(encoding="utf-8"))
-            parts.append(section(stored, draw(stored, folder / "figures")))
+        (store / f"{found['name']}.failed").unlink(missing_ok=True)
+    paths = [path for name in names if (path := store / f"{name}.json").exists()]
+    every = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    sections = [section(stored, draw(stored, folder / "figures")) for stored in every]
+    parts = [HEAD, failures(store, names), shortfalls(every), traced(), *sections]
     (folder / "results.md").write_text("\n".join(parts), encoding="utf-8")

@@ -5,13 +5,15 @@ import inspect
 import itertools
 import json
 import re
+import subprocess
+import types
 from pathlib import Path
 
 import matplotlib
 import pytest
 
 from benchmarks import claims, measure, results
-from benchmarks.__main__ import NAMES
+from benchmarks.__main__ import NAMES, run_apart, run_here
 from benchmarks.claims import CLAIMS
 from benchmarks.plain import authors_model
 from tests.calibration.__main__ import NAMES as STUDIES
@@ -97,6 +99,50 @@ def test_a_part_run_again_replaces_itself_and_keeps_the_others(page, tmp_path, c
     assert "printed again" in text
     assert "first printed" not in text
     assert json.loads((tmp_path / "results" / "speed.json").read_text())["text"] == "printed again"
+
+
+def test_figures_short_of_their_goals_are_named_before_all_others(page, tmp_path):
+    measure.record("memory", 150, unit="MiB", goal="under 100", title="a fit")
+    measure.record("time", 3.0, goal="under 5", title="a fit")
+    results.write(tmp_path, NAMES, kept(page))
+    short, _ = (tmp_path / "results.md").read_text().split("## The figures of docs/benchmarks.md")
+    assert "| speed | a fit | memory | 150 MiB |  |  | under 100 |" in short
+    assert "| time |" not in short
+
+
+def part(monkeypatch, run):
+    """A benchmark of this name that does something else."""
+    module = types.SimpleNamespace(main=run, __doc__="About it.")
+    monkeypatch.setattr(results, "import_module", lambda name: module)
+
+
+def test_a_part_that_fails_is_named_and_keeps_what_it_found_before(page, tmp_path, monkeypatch, capsys):
+    results.write(tmp_path, NAMES, kept(page) | {"text": "printed before"})
+
+    def fails(quick):
+        raise ValueError("no such peer\nand more")
+
+    part(monkeypatch, fails)
+    assert not run_here("speed", quick=True, folder=tmp_path)
+    text = (tmp_path / "results.md").read_text()
+    assert "- speed: ValueError: no such peer\n" in text
+    assert "printed before" in text
+    assert "no such peer" in capsys.readouterr().err
+    part(monkeypatch, lambda quick: print("printed again"))
+    assert run_here("speed", quick=True, folder=tmp_path)
+    assert "no such peer" not in (tmp_path / "results.md").read_text()
+
+
+@pytest.mark.parametrize(("ending", "why"), [(-9, "was ended by signal 9"), (None, "took longer than 6 hours")])
+def test_a_part_whose_process_is_killed_is_named(ending, why, tmp_path, monkeypatch):
+    def run(command, timeout):
+        if ending is None:
+            raise subprocess.TimeoutExpired(command, timeout)
+        return subprocess.CompletedProcess(command, ending)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert not run_apart("speed", quick=False, folder=tmp_path)
+    assert f"- speed: {why}\n" in (tmp_path / "results.md").read_text()
 
 
 def test_the_authors_distance_follows_from_their_f(draw):

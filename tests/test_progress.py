@@ -89,3 +89,55 @@ def test_batches_count_up_to_all_that_are_compared(reference, compared, monkeypa
     shown.truncate(0)
     dd.track(days | {"day 4": {"x": random.normal(size=60)}}, history=result, **asked)
     assert [line for line in lines(shown) if "batch by batch" in line] == ["comparing batch by batch: 100 %"]
+
+
+def test_a_part_of_work_that_speaks_says_nothing(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with Progress("whole", 2) as whole:
+        assert list(progress.tell("part", "ab", 2)) == ["a", "b"]
+        whole.add(2)
+    assert lines(shown) == ["", "whole: 100 %", ""]
+    assert list(progress.tell("part", ["ab", "c"], 3, len)) == ["ab", "c"]
+    assert lines(shown)[3:] == ["part: 66 %", "part: 100 %", ""]
+
+
+def test_work_that_is_given_up_does_not_silence_what_comes_after_it(monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with pytest.raises(ZeroDivisionError):
+        sum(1 // item for item in progress.tell("first", [1, 0], 2))
+    assert list(progress.tell("second", [1], 1)) == [1]
+    assert "second: 100 %" in lines(shown)
+
+
+X = np.random.default_rng(0).normal(size=(120, 2))
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: dd.two_sample_test(X[:60], X[60:], n_permutations=19, random_state=0), {"relabelling rows"}),
+        (lambda: dd.total_variation(X[:60], X[60:], random_state=0), {"judging rows"}),
+        (
+            lambda: dd.detect_changes(X, window=20, random_state=0),
+            {"features of the series", "simulating series without change"},
+        ),
+        (
+            lambda: dd.detect_changes(X, window=20, model=dd.KLIEP(), random_state=0),
+            {"features of the series", "fitting every position"},
+        ),
+        (lambda: dd.profile(X, random_state=0), {"features of rows"}),
+        (lambda: dd.ClassBalance().fit(X, X[:, 0] > 0).estimate(X), {"scoring labelled rows"}),
+    ],
+)
+def test_long_questions_say_what_is_done(ask, said, monkeypatch):
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    ask()
+    assert {line.split(":")[0] for line in lines(shown)} >= said
+    assert any(line.endswith("100 %") for line in lines(shown))
+    assert lines(shown)[-1] == ""

@@ -1,17 +1,31 @@
 """How far long work is, on standard error if that is a terminal: what is done, how much, and about how long still.
 
-Short work says nothing, and the line is wiped away at the end.
+Short work says nothing, and the line is wiped away at the end. Of work within work the outer one speaks.
 """
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from threading import Lock
 from typing import TypeVar
 
 T = TypeVar("T")
 _PATIENCE = 1.0  # seconds before work says how far it is, and between one time and the next
 _KNOWN = 0.05  # share of the work from which on the time that is left is told
+
+
+class _Running:
+    """How much work is running now that says how far it is."""
+
+    def __init__(self) -> None:
+        self.count, self._lock = 0, Lock()
+
+    def add(self, more: int) -> None:
+        with self._lock:
+            self.count += more
+
+
+_running = _Running()
 
 
 class Progress:
@@ -30,6 +44,7 @@ class Progress:
         self._has_printed, self._lock = False, Lock()
 
     def __enter__(self) -> "Progress":
+        _running.add(1)
         return self
 
     def at(self, done: float) -> None:
@@ -71,6 +86,28 @@ class Progress:
         return f", about {seconds:.0f} s left" if seconds < 90.0 else f", about {seconds / 60.0:.0f} min left"
 
     def __exit__(self, *_: object) -> None:
+        _running.add(-1)
         if self._has_printed:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _one(_: object) -> float:
+    return 1.0
+
+
+def tell(what: str, items: Iterable[T], total: float, size: Callable[[T], float] = _one) -> Iterator[T]:
+    """Yield the items, and say after each how much of the total is done, unless this is a part of work that does so.
+
+    Examples
+    --------
+    >>> sum(tell("adding", [1, 2, 3], 3))
+    6
+    """
+    if _running.count:
+        yield from items
+        return
+    with Progress(what, total) as progress:
+        for item in items:
+            yield item
+            progress.add(size(item))

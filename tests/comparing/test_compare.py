@@ -681,6 +681,16 @@ def test_one_column_is_enough(kind):
         assert found.columns[0].interval == found.distance.normalized_interval
 
 
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_the_distance_is_that_of_a_fitted_model_without_fitting_it(d):
+    random = np.random.default_rng(3)
+    x, y = random.normal(size=(150, d)), random.normal(0.4, 1.3, size=(120, d))
+    distance, fitted = compared(x, y).distance, dd.l2_distance(x, y, random_state=0)
+    for name in ("squared", "normalized", "standard_error", "interval", "normalized_interval", "resolution", "metric"):
+        assert getattr(distance, name) == getattr(fitted, name)
+    assert distance.estimates == {}
+
+
 @pytest.mark.filterwarnings("ignore::densdiff.DensDiffWarning")
 @pytest.mark.parametrize("columns", [["x"], ["city"], ["x", "city"], ["x", "z", "count", "city", "member"]])
 def test_two_rows_against_two(columns):

@@ -42,6 +42,22 @@ def test_statistic_of_counts_is_that_of_rows_in_the_middle_of_their_cells(d):
     np.testing.assert_allclose(found, pair_statistic(places, weights), rtol=tolerance)
 
 
+@pytest.mark.parametrize("products", [0.0, np.inf])
+@pytest.mark.parametrize("d", [1, 2])
+def test_single_precision_keeps_six_digits_of_statistics_of_many_cells(d, products, monkeypatch):
+    random = np.random.default_rng(d)
+    _, cells = cells_of(
+        random.normal(size=(30_000, d)), 1.01 * random.normal(size=(20_000, d)), 0.01 if d == 1 else 0.2
+    )
+    counts = np.vstack([cells.counts[:1], resample.permuted_counts(cells.pooled, 30_000, 5, random)])
+    monkeypatch.setattr(cell_power, "_PRODUCTS", products)
+    models = [(SIGMA, LAM), (2 * SIGMA, LAM)]
+    found = cell_power.cell_statistics(cells, counts, models)
+    assert cell_power.float_kind(len(cells.occupied)) is np.float32
+    monkeypatch.setattr(cell_power, "_MANY_CELLS", np.inf)
+    np.testing.assert_allclose(found, cell_power.cell_statistics(cells, counts, models), rtol=1e-5)
+
+
 @given(
     st.integers(1, 3),
     st.integers(0, 2**32 - 1),

@@ -216,3 +216,14 @@ def test_embedded_rows_are_apart_as_the_kernel_says(seed):
     own = np.square(rows[:, None, :2] - rows[:, :2]).sum(axis=2)
     expected = own + (rows[:, None, 2:] != rows[:, 2:]) @ of.apart
     np.testing.assert_allclose(squared, expected, atol=1e-12)
+
+
+def test_columns_are_far_if_the_expansion_of_them_and_all_nearer_ones_would_lose_digits():
+    rows = np.ones((3, 6)) * [1.0, 1e9, 2.0, 1e3, 3.0, 4.0]
+    np.testing.assert_array_equal(kernel.far_columns(rows, 1e3), [False, True, False, False, False, False])
+    np.testing.assert_array_equal(kernel.far_columns(rows, 1.0), [False, True, False, True, False, False])
+    assert not kernel.far_columns(rows, 1e9).any()
+    assert kernel.far_columns(rows, 1e-9).all()
+    assert kernel.far_columns(rows[:, :3], 1.0).all()  # with few columns a product gains nothing
+    rows[:, 1] = 1e200  # whose square is infinite
+    np.testing.assert_array_equal(kernel.far_columns(rows, 1e3), [False, True, False, False, False, False])

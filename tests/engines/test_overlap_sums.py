@@ -149,6 +149,17 @@ def test_pair_sums_equal_a_double_loop(case, kind, d):
     assert np.all(np.abs(found - expected) <= 1e-4 * masses_of(omega, groups, n_groups) + 1e-13)
 
 
+@given(case=weighted_groups(), far=st.sampled_from([0, 1, 3, 6]))
+def test_columns_far_out_do_not_spoil_the_distances_of_others(case, far):
+    """Those of six columns are by a product, where they are near, of the others by differences."""
+    random, n, omega, groups, n_groups = case
+    rows, widths = random.normal(size=(n, 6)), WIDTHS[:13]
+    rows[:, :far] += 1e7 * random.integers(0, 2, (n, 1))  # two clusters far apart: their own distances are small
+    found = engine.pair_sums(rows, omega, groups, n_groups, widths)
+    expected = brute_sums(gaussian_kernel(rows, widths), omega, groups, n_groups)
+    assert np.all(np.abs(found - expected) <= 1e-4 * masses_of(omega, groups, n_groups) + 1e-13)
+
+
 @given(case=weighted_groups(), d=st.sampled_from([1, 4]), levels=st.sampled_from([(3,), (2, 300)]))
 def test_unequal_levels_add_their_distance_to_that_of_pairs(case, d, levels):
     random, n, omega, groups, n_groups = case

@@ -82,7 +82,7 @@ def test_radial_sums_in_tiles_are_one_product(monkeypatch):
     kernels = radial.plain_and_squared(table, 4)
     blocks = engine.kernel_block(points, rows, kernels, 0.7, direct=True)
     monkeypatch.setattr(engine, "_TILE", 40)
-    monkeypatch.setattr(engine, "_INTERPOLATED", 20)
+    monkeypatch.setattr(radial, "_INTERPOLATED", 20)
     found = engine.radial_sums(points, rows, weights, kernels, 0.7, direct=True)
     for sums, block in zip(found, blocks, strict=True):
         np.testing.assert_allclose(sums, block @ weights, rtol=1e-12, atol=1e-14)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from densdiff.core import resample
+from densdiff.core import cell_power, resample
 from densdiff.data.tables import match_tables
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn, level_counts
 from densdiff.sources.array_sample import ArraySample
@@ -122,6 +122,24 @@ def test_rows_of_units_in_cells_are_counted_as_by_a_loop(seed, n_units, digits):
             patch.setattr(column_tests, "_COUNTED_CELLS", counted_cells)
             found = column_tests._rows_by_unit(cells, asked)
         np.testing.assert_array_equal(found.toarray() if hasattr(found, "toarray") else found, expected)
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("n", [300, 4000])
+def test_statistics_of_relabelled_units_are_those_of_their_counts(n, is_sparse, monkeypatch):
+    """Of few cells in double precision and of many in single, from the counts or straight from the units."""
+    random = np.random.default_rng(n)
+    cells = number_cells(random.normal(size=n), random.normal(0.1, 1.2, size=n))
+    asked = units.Units.put_together(n, n, 0, 200)
+    monkeypatch.setattr(column_tests, "_DENSE", 2.0 if is_sparse else -1.0)
+    in_units = column_tests._rows_by_unit(cells, asked)
+    labels = np.array([random.permutation(asked.labels.is_x) for _ in range(7)])
+    full = in_units.toarray() if is_sparse else in_units
+    found, many = cells.forms.of_units(in_units, labels), len(full) >= cell_power._MANY_CELLS
+    assert many == (n == 4000)
+    monkeypatch.setattr(cell_power, "_MANY_CELLS", np.inf)
+    expected = [cells.forms.of_counts((full @ own)[None])[0] for own in labels]
+    np.testing.assert_allclose(found, expected, rtol=1e-4 if many else 1e-9)
 
 
 def plain_spikes(values):

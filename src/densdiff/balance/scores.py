@@ -19,6 +19,7 @@ from densdiff.core.class_scores import LEAST_SCORE, FeatureRidge, downhill
 from densdiff.core.logistic import logistic_fits
 from densdiff.core.scaling import FloatArray
 from densdiff.errors import InputError
+from densdiff.progress import tell
 
 Scorer = Callable[[FloatArray], FloatArray]  # rows (m, d) to logarithms of class probabilities (m, K)
 LAMS = np.logspace(-2.5, 0.5, 7)
@@ -87,7 +88,8 @@ def _scaled(scorer: Scorer, unit: float) -> Scorer:
 
 def _cross_fitted(labelled: LabelledSample, groups: IntArray, fit: Callable[[LabelledSample], Scorer]) -> ScoreModel:
     held, folds = np.empty((len(labelled.codes), labelled.n_classes)), []
-    for fold in range(int(groups.max()) + 1):
+    n_folds = int(groups.max()) + 1
+    for fold in tell("scoring labelled rows", range(n_folds), n_folds):
         out = groups == fold
         folds.append(fit(labelled.select(~out)))
         held[out] = folds[-1](labelled.rows[out])
@@ -110,8 +112,8 @@ def _decision_values(model: Any, rows: FloatArray) -> FloatArray:
 
 def learned_kernel_scores(labelled: LabelledSample, groups: IntArray, kernels: KernelFeatures) -> ScoreModel:
     """Scores by least squares in the space of a kernel that each fold learns without its rows."""
-    folds = []
-    for fold in range(int(groups.max()) + 1):
+    folds, n_folds = [], int(groups.max()) + 1
+    for fold in tell("scoring labelled rows", range(n_folds), n_folds):
         out = groups == fold
         train = labelled.select(~out)
         features, of_train = kernels.learn(train)

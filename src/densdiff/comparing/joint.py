@@ -12,7 +12,7 @@ from densdiff.core import selection
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
 from densdiff.errors import plain
-from densdiff.estimators.difference import DensityDifference
+from densdiff.estimators.difference import DensityDifference, overlap_result
 from densdiff.estimators.results import DistanceResult
 from densdiff.solvers.column import PICTURE_ROWS
 from densdiff.solvers.prepared import OVERLAP_ROWS, rows_to_prefetch
@@ -56,7 +56,7 @@ class JointRows:
 
     def distance(self, seed: int) -> DistanceResult:
         """The L2 distance of all columns together."""
-        return DensityDifference(random_state=seed).fit_pair(self.measured).l2_distance(CONFIDENCE)
+        return overlap_result(self.measured, seed, CONFIDENCE)
 
     def test(self, seed: int, permutations: int) -> TwoSampleResult:
         """The test of all columns together."""

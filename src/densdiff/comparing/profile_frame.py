@@ -17,6 +17,7 @@ from densdiff.core.tails import COARSE
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.estimators.difference import DensityDifference
+from densdiff.progress import tell
 from densdiff.solvers.prepared import prepare
 from densdiff.sources.array_sample import ArraySample
 from densdiff.testing.feature_sums import Waves
@@ -161,7 +162,8 @@ class Frame:
     def feature_rows(self, rows: FloatArray) -> Iterator[Features]:
         """All features of rows with marks, some rows at a time, (.., n_features)."""
         step = max(64, _AT_ONCE // self.n_features)
-        for first in range(0, len(rows), step):
+        starts = range(0, len(rows), step)
+        for first in tell("features of rows", starts, len(starts)):
             some = rows[first : first + step]
             found = np.empty((len(some), self.n_features), dtype=np.float32)
             waves, low_order = np.split(found, [self.waves.size], axis=1)

@@ -5,7 +5,9 @@ fast Fourier transforms, whichever is cheaper.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,11 +18,20 @@ from densdiff.core.grid import reach
 from densdiff.core.resample import Cells, CountArray
 from densdiff.core.scaling import FloatArray
 
+AnyFloats = npt.NDArray[np.floating[Any]]
 Model = tuple[float, float]  # sigma, lam
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
 _LINE_PRODUCTS = 450  # the same where waves are made once for all relabellings
+_MANY_CELLS = 512
 _BAND = 1e-8  # of a filter's peak: frequencies beyond are left out
 _WRAP = {1: 1e-8, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
+
+
+def float_kind(n_cells: int) -> type[np.floating[Any]]:
+    """How precise statistics of relabelled counts have to be: of many cells they are never equal, and ranks of them are
+    all that is asked for; of few they often are, and rounding must not part them.
+    """
+    return np.float32 if n_cells >= _MANY_CELLS else np.float64
 
 
 def cell_statistics(cells: Cells, counts: CountArray, models: list[Model]) -> FloatArray:
@@ -35,15 +46,16 @@ def cell_statistics(cells: Cells, counts: CountArray, models: list[Model]) -> Fl
     grids = [_ModelGrid.of(cells, models[run]) for run in runs]
     statistics = np.empty((len(counts), len(models)))
     step = max(1, AT_ONCE // max(max(grid.size for grid in grids), len(cells.occupied)))
-    waves = [grid.waves(cells) if grid.by_products else [] for grid in grids]
+    kind = float_kind(len(cells.occupied))
+    waves = [[wave.astype(kind) for wave in grid.waves(cells)] if grid.by_products else [] for grid in grids]
     for first in range(0, len(counts), step):
         batch = counts[first : first + step]
-        dense = np.zeros((len(batch), int(np.prod(cells.shape))))
+        dense = np.zeros((len(batch), int(np.prod(cells.shape))), dtype=kind)
         dense[:, cells.occupied] = batch / n - (cells.pooled - batch) / m  # (k, c)
         dense = dense.reshape(-1, *cells.shape)
         for run, grid, own_waves in zip(runs, grids, waves, strict=True):
             power = grid.power(dense, own_waves).reshape(len(batch), -1)
-            statistics[first : first + step, run] = power @ grid.weights
+            statistics[first : first + step, run] = power @ grid.weights.astype(kind)
     return statistics
 
 
@@ -131,7 +143,7 @@ class _ModelGrid:
         angles = [np.outer(cells.spacing * np.arange(n), line) for n, line in zip(cells.shape, self.lines, strict=True)]
         return [np.hstack([np.cos(angle), np.sin(angle)]) for angle in angles]
 
-    def power(self, dense: FloatArray, waves: list[FloatArray]) -> FloatArray:
+    def power(self, dense: AnyFloats, waves: list[AnyFloats]) -> AnyFloats:
         """Mean power of grids (k, n_1, ..) at frequencies of either sign, (k, K_1, ..), with their waves if it is by
         products."""
         if self.by_products:
@@ -142,7 +154,7 @@ class _ModelGrid:
 def _grid_shape(cells: Cells, models: list[Model]) -> tuple[int, ...]:
     """How long each axis of a grid must be for the kernels of all models."""
     d = len(cells.shape)
-    pad = int(max(reach(*model, _WRAP[d]) for model in models) / cells.spacing) + 1
+    pad = int(max(_reach(*model, _WRAP[d]) for model in models) / cells.spacing) + 1
     return tuple(next_fast_len(n + pad, real=a == d - 1) for a, n in enumerate(cells.shape))
 
 
@@ -153,6 +165,10 @@ def _bands(cells: Cells, models: list[Model]) -> list[int]:
     return [min(n // 2, int(highest * n * cells.spacing / (2 * np.pi))) + 1 for n in lengths]
 
 
+_reach = lru_cache(maxsize=64)(reach)
+
+
+@lru_cache(maxsize=64)
 def _highest_frequency(model: Model) -> float:
     """Where the filter of a model falls below `_BAND` of its peak."""
     sigma, lam = model
@@ -167,7 +183,7 @@ def _filter(squared: FloatArray, model: Model) -> FloatArray:
     return np.asarray(2 * f - f**2)
 
 
-def _power_by_products(grid: FloatArray, waves: list[FloatArray]) -> FloatArray:
+def _power_by_products(grid: AnyFloats, waves: list[AnyFloats]) -> AnyFloats:
     for wave in reversed(waves):  # (cells, 2K) along the last axis, which then goes to the front
         grid = np.moveaxis(grid @ wave, -1, 1)
     power = np.square(grid)
@@ -177,9 +193,9 @@ def _power_by_products(grid: FloatArray, waves: list[FloatArray]) -> FloatArray:
     return power
 
 
-def _power_by_transform(grid: FloatArray, shape: list[int], bands: list[int]) -> FloatArray:
+def _power_by_transform(grid: AnyFloats, shape: list[int], bands: list[int]) -> AnyFloats:
     spectra = rfftn(grid, s=shape, axes=range(1, len(shape) + 1))[..., : bands[-1]]
-    power: FloatArray = spectra.real**2 + spectra.imag**2
+    power: AnyFloats = spectra.real**2 + spectra.imag**2
     for a, (n, k) in enumerate(zip(shape[:-1], bands[:-1], strict=True)):
         index = np.arange(k)
         power = 0.5 * (power.take(index, axis=a + 1) + power.take(-index % n, axis=a + 1))

@@ -15,6 +15,7 @@ from densdiff.core.scaling import FloatArray
 
 _SQUARINGS_PER_EXP = 12  # k squarings multiply a relative error by 2^k: 12 keep 1e-12
 _EXPANSION_TOLERANCE = 1e-11
+_FEW_COLUMNS = 3  # whose differences cost no more than a matrix product
 _QUANTILES = (0.01, 0.02, 0.05, 0.1, 0.25, 0.5)
 _RUN_RATIO = 256.0
 _MEDIAN_ROWS = 1000
@@ -25,7 +26,18 @@ _TOP, _BOTTOM = np.sqrt(2.0), 0.6  # of the largest and the smallest quantile
 
 def needs_direct_differences(radius: float, sigma: float, d: int) -> bool:
     """Whether |x|^2 + |c|^2 - 2xc would lose digits that matter at this sigma; with few columns it gains nothing."""
-    return d <= 3 or not 4 * np.finfo(np.float64).eps * radius**2 <= _EXPANSION_TOLERANCE * sigma**2
+    return d <= _FEW_COLUMNS or not 4 * np.finfo(np.float64).eps * radius**2 <= _EXPANSION_TOLERANCE * sigma**2
+
+
+def far_columns(rows: FloatArray, sigma: float) -> npt.NDArray[np.bool_]:
+    """The columns (d,) that need direct differences at this sigma, the farthest ones; all others do not together."""
+    with np.errstate(over="ignore"):
+        farthest = np.square(np.abs(rows).max(axis=0, initial=0.0))  # (d,)
+        order = np.argsort(farthest, kind="stable")
+        near = [needs_direct_differences(far, sigma, 4) for far in np.sqrt(np.cumsum(farthest[order]))]
+    is_far = np.zeros(rows.shape[1], dtype=bool)
+    is_far[order] = near if near.count(False) > _FEW_COLUMNS else True
+    return is_far
 
 
 def radius(*samples: FloatArray) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from densdiff.core.agreement import AgreementPolynomial, IntArray
-from densdiff.core.radial import RadialTable, cubic_at, cubic_places
+from densdiff.core.radial import RadialTable, cubic_at, cubic_places, parts_in_cache
 from densdiff.core.scaling import FloatArray
 
 MOST_CLASSES = 128  # of agreement, with a table of 0.3 megabytes for each; beyond that one for each step
@@ -39,16 +39,21 @@ class MixedRadial:
 
     def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
         """Each kernel, (k, l), of rows at distances r, (k, l) in sigmas, with codes (k, J) and (l, J)."""
-        size = self.values[0].shape[1]
-        places = cubic_places(self.step, size, r)
-        if self.is_by_class:
-            places = places.moved(self.polynomial.classes.of_pairs(codes_a, codes_b).astype(np.intp) * size)
-            return [cubic_at(kernel.ravel(), places) for kernel in self.values]
-        e = self.polynomial.of_pairs(codes_a, codes_b)  # (T, k, l)
         results = [np.zeros(r.shape) for _ in self.values]
-        for result, kernel in zip(results, self.values, strict=True):
-            for e_t, kernel_t in zip(e, kernel, strict=True):
-                result += e_t * cubic_at(kernel_t, places)
+        size = self.values[0].shape[1]
+        # classes of many pairs at once, since a column costs a call; coefficients take much more memory
+        classes = self.polynomial.classes.of_pairs(codes_a, codes_b) if self.is_by_class else None
+        for part in parts_in_cache(r.shape):
+            places = cubic_places(self.step, size, r[part])
+            if classes is not None:
+                places = places.moved(classes[part].astype(np.intp) * size)
+                for result, kernel in zip(results, self.values, strict=True):
+                    result[part] = cubic_at(kernel.ravel(), places)
+                continue
+            e = self.polynomial.of_pairs(codes_a[part], codes_b)  # (T, k, l)
+            for result, kernel in zip(results, self.values, strict=True):
+                for e_t, kernel_t in zip(e, kernel, strict=True):
+                    result[part] += e_t * cubic_at(kernel_t, places)
         return results
 
 

@@ -5,10 +5,12 @@ axis of 1 + G entries: all rows first, then all rows but those of one group, so 
 a jackknife error. Sums are made in `engines.overlap_sums`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from densdiff.core.ranks import ascending, distinct_of_sorted
 from densdiff.core.scaling import FloatArray
 
 _LEAST = 1e-300
@@ -144,21 +146,30 @@ def jackknife_error(values: FloatArray) -> float:
 
     Infinite where leaving a group out leaves nothing, or a value out of range.
     """
-    left = values[1:]
-    groups = len(left)
+    return float(jackknife_errors(values))
+
+
+def jackknife_errors(values: FloatArray) -> FloatArray:
+    """Standard errors of several statistics, (..), from their values as for one, (.., 1 + G)."""
+    left = values[..., 1:]
+    groups = left.shape[-1]
     with np.errstate(over="ignore", invalid="ignore"):
-        error = float(np.sqrt((groups - 1) / groups * np.square(left - left.mean()).sum()))
-    return error if np.isfinite(error) else np.inf
+        squares = np.square(left - left.mean(axis=-1, keepdims=True)).sum(axis=-1)
+        errors = np.sqrt((groups - 1) / groups * squares)
+    return np.where(np.isfinite(errors), errors, np.inf)
 
 
-def agree(a: FloatArray, b: FloatArray) -> bool:
-    """Whether two estimates differ by no more than twice the jackknife error of their difference."""
-    return abs(float(a[0] - b[0])) <= 2.0 * jackknife_error(a - b) + _ROUNDING
+def agree(estimate: FloatArray, others: FloatArray) -> bool:
+    """Whether an estimate, (1 + G,), differs from all others, (k, 1 + G), by no more than twice the jackknife error of
+    the difference.
+    """
+    differences = estimate - others
+    return bool(np.all(np.abs(differences[..., 0]) <= 2.0 * jackknife_errors(differences) + _ROUNDING))
 
 
-def first_least(values: list[float]) -> int:
+def first_least(values: Sequence[float] | FloatArray) -> int:
     """Index of the least value, the first of those that differ by rounding alone."""
-    return int(np.argmax(np.asarray(values) <= min(values) + _ROUNDING))
+    return int(np.argmax(np.asarray(values) <= np.min(values) + _ROUNDING))
 
 
 def finest_rung(is_resolved: FloatArray, least: int = 0) -> int:
@@ -174,12 +185,12 @@ def collision_scales(rows: FloatArray) -> FloatArray:
     tails hardly change it. Spans of 0 are ties and left out; if three quarters are, the answer is NaN. Of few distinct
     values the integral is the share of equal pairs over the usual step.
     """
-    ordered = np.sort(rows, axis=0)
     n, neighbours = len(rows), max(2, int(len(rows) ** 0.5))
-    spans = ordered[neighbours:] - ordered[:-neighbours]
     scales = np.full(rows.shape[1], np.nan)
-    for j, span in enumerate(spans.T):
-        distinct, counts = np.unique(ordered[:, j], return_counts=True)
+    for j, values in enumerate(rows.T):
+        ordered = ascending(values)
+        span = ordered[neighbours:] - ordered[:-neighbours]
+        distinct, counts = distinct_of_sorted(ordered)
         wide = span[span > 0]
         if 1 < len(distinct) <= neighbours:
             equal = float(counts @ (counts - 1)) / (n * (n - 1))

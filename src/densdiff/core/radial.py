@@ -6,6 +6,7 @@ product of a table with histograms.
 Kernels are at sigma = 1 and leave out the factor (2 pi)^(-d/2); ``log_scale`` puts both back.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, Protocol
@@ -25,6 +26,7 @@ _SERIES_DIGITS = 37.0  # in natural logarithms: what the terms left out of the s
 _LEAST_REACH = 14.0  # of sigma: for large lam no pole tells how far the Gaussians reach; those of F^2 reach farthest
 _SMALL_TABLE = 16  # lams
 _BIN_STEP = 0.02  # in sqrt(r / smallest sigma)
+_INTERPOLATED = 1 << 14  # distances at a time: a dozen arrays of theirs stay in the cache
 
 
 @dataclass(frozen=True)
@@ -165,8 +167,18 @@ class Radial(NamedTuple):
         return [float(kernel[0]) for kernel in self.values]
 
     def at(self, r: FloatArray, codes_a: npt.NDArray[np.generic], codes_b: npt.NDArray[np.generic]) -> list[FloatArray]:
-        """Each kernel at distances r (in sigmas), of the shape of r."""
-        return interpolate(self, r)
+        """Each kernel at distances r (in sigmas), (k, l)."""
+        results = [np.empty(r.shape) for _ in self.values]
+        for part in parts_in_cache(r.shape):
+            for result, values in zip(results, interpolate(self, r[part]), strict=True):
+                result[part] = values
+        return results
+
+
+def parts_in_cache(shape: tuple[int, ...]) -> Iterator[slice]:
+    """Runs of rows of an array (k, l) that are few enough to interpolate at once."""
+    step = max(1, _INTERPOLATED // max(1, shape[1]))
+    return (slice(start, start + step) for start in range(0, shape[0], step))
 
 
 def plain_kernel(table: RadialTable, row: int) -> Radial:

@@ -1,4 +1,4 @@
-"""Ranks of values, equal ones alike."""
+"""Ranks of values, equal ones alike, and values in their order."""
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +17,14 @@ def average_ranks(values: npt.ArrayLike) -> FloatArray:
     ranks = np.empty(len(column))
     ranks[order] = np.repeat(1.0 + 0.5 * (firsts + lasts), lasts - firsts + 1)
     return ranks
+
+
+def ascending(values: FloatArray) -> FloatArray:
+    """The values (N,) sorted; as they are if they are sorted, which is soon seen."""
+    return values if bool((values[1:] >= values[:-1]).all()) else np.sort(values)
+
+
+def distinct_of_sorted(ordered: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+    """The distinct ones of sorted values, and how often each occurs."""
+    firsts = np.flatnonzero(np.append(len(ordered) > 0, ordered[1:] > ordered[:-1])[: len(ordered)])
+    return ordered[firsts], np.diff(firsts, append=len(ordered))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from densdiff.core.grid import Axis, places_of
 from densdiff.core.scaling import FloatArray
+from densdiff.progress import tell
 
 CountArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
@@ -113,7 +114,8 @@ def permuted_statistics(
     pooled, n = counts.sum(axis=0), int(counts[0].sum())
     tables = [statistics(counts[:1])]
     step = max(1, _COUNTS // len(pooled))
-    for first in range(0, permutations, step):
+    starts = range(0, permutations, step)
+    for first in tell("relabelling rows", starts, len(starts)):
         tables.append(statistics(permuted_counts(pooled, n, min(step, permutations - first), random)))
     return np.vstack(tables)
 

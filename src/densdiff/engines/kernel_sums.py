@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from densdiff.core.kernel import Categories, squared_distances
 from densdiff.core.kernel import features as feature_ladder
+from densdiff.core.level_tables import LevelTables
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import Groups
 from densdiff.core.weights import compact_weights, weights_at
@@ -89,8 +90,11 @@ def numpy_group_sums(
     """`group_sums` by NumPy: group by group, so that a block is summed by a few products of contiguous slices."""
     centers, sigmas, categories = features.centers, features.sigmas, features.categories
     row_codes = center_codes = np.empty((0, 0))
+    tables = None
     if categories is not None:
         (rows, row_codes), (centers, center_codes) = categories.split(rows), categories.split(centers)
+        if categories.apart is not None:
+            tables = LevelTables.of(center_codes, categories.levels, categories.apart, len(rows))
     if block_rows is None:
         block_rows = max(16, BLOCK_BYTES // (8 * len(centers)))
     n_groups, widest = int(groups.max()) + 1, float(sigmas[0])
@@ -102,8 +106,8 @@ def numpy_group_sums(
         stop = start + len(chosen)
         block_weights = weights[chosen]
         squared = squared_distances(rows[chosen], centers, features.direct)  # (k, b)
-        if categories is not None and categories.apart is not None:
-            categories.add_apart(squared, row_codes[chosen], center_codes)
+        if tables is not None:
+            tables.add(squared, row_codes[chosen])
         first, last = int(groups[chosen[0]]), int(groups[chosen[-1]])
         cuts = [(g, max(bounds[g], start) - start, min(bounds[g + 1], stop) - start) for g in range(first, last + 1)]
         factor = None

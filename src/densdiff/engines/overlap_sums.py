@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.fft import next_fast_len, rfft
 
-from densdiff.core.kernel import needs_direct_differences, radius
+from densdiff.core.kernel import far_columns, radius
 from densdiff.core.radial import make_bins
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.pair_distances import LevelDistances, pair_histograms
+from densdiff.engines.pair_distances import FarColumns, LevelDistances, MoreColumns, pair_histograms
 
 _REACH = 8.5  # widths at which a Gaussian is nothing
 _RUN = 4  # rungs of the ladder that share a grid
@@ -47,11 +47,11 @@ def column_sums(
         below = np.floor(places).astype(np.intp)
         upper = places - below
         own, omegas = group[near], weights[near]
-        shared = [
-            np.bincount(own * nodes + below + k, omegas * part, minlength=n_groups * nodes)
-            for k, part in ((0, 1.0 - upper), (1, upper))
-        ]
-        counts = np.add(*shared).reshape(n_groups, nodes)
+        index = own * nodes + below
+        above = np.bincount(index, omegas * upper, minlength=n_groups * nodes)
+        counts = np.bincount(index, omegas, minlength=n_groups * nodes) - above
+        counts[1:] += above[:-1]  # the last node of a group is out of reach of its rows
+        counts = counts.reshape(n_groups, nodes)
         # how much of a row's kernel with itself joins its two nodes, and how much stays on one
         joined = np.bincount(own, np.square(omegas) * 2.0 * upper * (1.0 - upper), minlength=n_groups)
         squares = np.bincount(own, np.square(omegas), minlength=n_groups).astype(np.float64)
@@ -130,12 +130,15 @@ def pair_sums(
     """
     order = np.argsort(groups, kind="stable")
     narrowest, extent = float(widths[-1]), radius(rows)
+    is_far = far_columns(rows, narrowest)
+    direct, more, near = bool(is_far.all()), list[MoreColumns](), rows[order]
+    if is_far.any() and not direct:
+        near, more = np.ascontiguousarray(near[:, ~is_far]), [FarColumns(near[:, is_far])]
     if levels is not None:
         extent += 0.5 * float(np.sqrt(levels.apart.sum()))  # distances are bounded by twice the radius
-        levels = replace(levels, codes=np.asfortranarray(levels.codes[order]))
-    direct = needs_direct_differences(extent, narrowest, rows.shape[1])
+        more.append(replace(levels, codes=np.asfortranarray(levels.codes[order])))
     bins = make_bins(widths, extent, _REACH)
-    histograms = pair_histograms(rows[order], omega[order], groups[order], bins, direct=direct, levels=levels)
+    histograms = pair_histograms(near, omega[order], groups[order], bins, direct=direct, more=more)
     kernels = np.exp(-0.5 * np.square(np.divide.outer(bins.nodes, widths)))  # (bins, S)
     # linear weights between nodes err by a twelfth of the second difference on average over a bin
     kernels[1:-1] -= (kernels[:-2] - 2.0 * kernels[1:-1] + kernels[2:]) / 12.0

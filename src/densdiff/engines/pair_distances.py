@@ -6,9 +6,11 @@ the answer does not depend on how many there are.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.spatial.distance import cdist
 
 from densdiff.core.kernel import add_unequal, squared_distances
 from densdiff.core.radial import Bins, PairKernel
@@ -17,19 +19,37 @@ from densdiff.threads import cores, map_in_order
 
 _PARALLEL_PAIRS = 1 << 22
 _TILE = 1 << 16  # distances at a time: half a megabyte
-_INTERPOLATED = 1 << 13  # of them at a time: a dozen arrays of theirs stay in the nearest cache
 _PARALLEL_ROWS = 2000
+
+
+class MoreColumns(Protocol):
+    """Columns of the rows that have their own way to add to squared distances."""
+
+    def add(self, squared: FloatArray, start: int, stop: int) -> None:
+        """Add to the squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
+
+
+@dataclass(frozen=True)
+class FarColumns:
+    """Columns of numbers with values so far out that only differences are right."""
+
+    numbers: FloatArray  # (N, J)
+
+    def add(self, squared: FloatArray, start: int, stop: int) -> None:
+        """Add squared differences."""
+        with np.errstate(over="ignore"):
+            squared += cdist(self.numbers[start:stop], self.numbers[start:], "sqeuclidean")
 
 
 @dataclass(frozen=True)
 class LevelDistances:
-    """Columns of categories of the rows, whose unequal levels add to squared distances."""
+    """Columns of categories, whose unequal levels are so far apart."""
 
     codes: npt.NDArray[np.integer]  # (N, J)
     apart: FloatArray  # (J,)
 
     def add(self, squared: FloatArray, start: int, stop: int) -> None:
-        """Add to the squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
+        """Add the squared distance of unequal levels."""
         add_unequal(squared, self.codes[start:stop], self.codes[start:], self.apart)
 
 
@@ -40,7 +60,7 @@ def pair_histograms(
     bins: Bins,
     *,
     direct: bool,
-    levels: LevelDistances | None = None,
+    more: Sequence[MoreColumns] = (),
 ) -> FloatArray:
     """Sum of omega_i omega_j over ordered pairs i != j by groups and distance, (G, G, bins), linear weights in a bin.
 
@@ -54,7 +74,7 @@ def pair_histograms(
     def task(g: int) -> FloatArray:
         counts = np.zeros(n_groups * (bins.count + 1))
         members = range(bounds[g], bounds[g + 1])
-        for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE, levels):
+        for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE, more):
             add_counts(counts, cell, fraction, None if even else np.multiply.outer(omega[start:stop], omega[start:]))
         return counts.reshape(n_groups, -1)[:, :-1]  # of the pairs i < j with i in one group, by the group of j
 
@@ -71,7 +91,7 @@ def tiles(
     members: range,
     direct: bool,
     tile: int,
-    levels: LevelDistances | None = None,
+    more: Sequence[MoreColumns] = (),
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int32], FloatArray]]:
     """Places of the pairs of rows start .. stop with all rows from start on: a cell, and the share of the next one.
 
@@ -80,8 +100,8 @@ def tiles(
     """
     for start, stop in _spans(members, len(rows), tile):
         squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
-        if levels is not None:
-            levels.add(squared, start, stop)
+        for columns in more:
+            columns.add(squared, start, stop)
         squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf
         position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
         position *= bins.per_root
@@ -199,14 +219,7 @@ def _distances(points: FloatArray, rows: FloatArray, n_codes: int, direct: bool)
 def _kernels_at(distances: FloatArray, points: FloatArray, rows: FloatArray, kernels: PairKernel) -> list[FloatArray]:
     """Each kernel at distances (k, N) in sigmas."""
     d = rows.shape[1] - kernels.n_codes
-    codes_a, codes_b = _smallest_integers(points[:, d:], rows[:, d:])
-    blocks = [np.empty(distances.shape) for _ in kernels.values]
-    step = max(1, _INTERPOLATED // len(rows))
-    for start in range(0, len(points), step):
-        part = slice(start, start + step)
-        for block, values in zip(blocks, kernels.at(distances[part], codes_a[part], codes_b), strict=True):
-            block[part] = values
-    return blocks
+    return kernels.at(distances, *_smallest_integers(points[:, d:], rows[:, d:]))
 
 
 def _smallest_integers(*codes: FloatArray) -> list[npt.NDArray[np.signedinteger]]:

@@ -19,9 +19,16 @@ from densdiff.errors import InputError, not_fitted
 from densdiff.estimators.results import Band, DistanceResult
 from densdiff.solvers.base import DIFFERENCE, LEVEL_RATIO
 from densdiff.solvers.centers import CentersSolver
-from densdiff.solvers.distance import fit_distance, open_end_note, raw_estimates, saturation_note
+from densdiff.solvers.distance import (
+    FitDistance,
+    fit_distance,
+    open_end_note,
+    overlap_distance,
+    raw_estimates,
+    saturation_note,
+)
 from densdiff.solvers.fit import Fit, Settings, find_fit
-from densdiff.solvers.prepared import OVERLAP_ROWS, prepare, rows_to_prefetch
+from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, prepare, rows_to_prefetch
 from densdiff.solvers.uncertainty import band
 from densdiff.threads import on_one_thread
 
@@ -179,24 +186,8 @@ class DensityDifference:
         """The squared L2 distance of p and q with an interval, and all estimates of the paper."""
         fit = self._fitted()
         level = parameters.fraction(level, "level")
-        distance = fit_distance(fit, level)
-        notes = self._notes(fit)
-        if note := saturation_note(distance):
-            messages.warn(note, notes)
-        if note := open_end_note(distance):
-            notes.append(note)
-        return DistanceResult(
-            squared=distance.squared,
-            normalized=distance.normalized,
-            standard_error=distance.standard_error,
-            interval=distance.interval,
-            normalized_interval=distance.normalized_ends,
-            level=level,
-            estimates=raw_estimates(fit),
-            log_squared=distance.log_squared,
-            resolution=distance.resolution,
-            metric=distance.metric,
-            **self._receipt(fit, notes),
+        return _distance_result(
+            fit_distance(fit, level), level, raw_estimates(fit), self._receipt(fit, self._notes(fit))
         )
 
     def _receipt(self, fit: Fit, notes: list[str]) -> dict[str, Any]:
@@ -213,10 +204,57 @@ class DensityDifference:
         }
 
     def _notes(self, fit: Fit) -> list[str]:
-        notes = [*fit.data.notes, *fit.solver.notes, *_thinning_notes(fit)]
-        if (fewest := min(fit.data.sizes)) < _FEW_ROWS:
-            notes.append(f"a sample has only {fewest} rows: a distance of this size may be chance alone")
-        return notes
+        return [*fit.data.notes, *fit.solver.notes, *_thinning_notes(fit), *_few_rows_notes(fit.data)]
+
+
+def overlap_result(pair: Pair, seed: int, level: float) -> DistanceResult:
+    """The distance that `DensityDifference` gives by default, without a model and so without the paper's estimates."""
+    data = prepare(pair, standardize=True, folds=DensityDifference().folds, random_state=seed)
+    distance = overlap_distance(data, level)
+    scaled = "whitened" if distance.metric == "whitened" else "scaled one by one"
+    receipt = {
+        "sigma": None,
+        "lam": None,
+        "solver": "overlap",
+        "n_centers": None,
+        "n_x": len(data.checked.x),
+        "n_y": len(data.checked.y),
+        "seed": data.seed,
+        "tuning": f"distance by overlap, columns {scaled}",
+        "warnings": (*data.notes, *_few_rows_notes(data)),
+    }
+    return _distance_result(distance, level, {}, receipt)
+
+
+def _distance_result(
+    distance: FitDistance, level: float, estimates: dict[str, float | None], receipt: dict[str, Any]
+) -> DistanceResult:
+    """A distance in the user's units, with what is to be said of it."""
+    notes = list(receipt["warnings"])
+    if note := saturation_note(distance):
+        messages.warn(note, notes)
+    if note := open_end_note(distance):
+        notes.append(note)
+    return DistanceResult(
+        squared=distance.squared,
+        normalized=distance.normalized,
+        standard_error=distance.standard_error,
+        interval=distance.interval,
+        normalized_interval=distance.normalized_ends,
+        level=level,
+        estimates=estimates,
+        log_squared=distance.log_squared,
+        resolution=distance.resolution,
+        metric=distance.metric,
+        **receipt | {"warnings": tuple(notes)},
+    )
+
+
+def _few_rows_notes(data: Prepared) -> list[str]:
+    fewest = min(data.sizes)
+    if fewest >= _FEW_ROWS:
+        return []
+    return [f"a sample has only {fewest} rows: a distance of this size may be chance alone"]
 
 
 def _curve_notes(fit: Fit) -> list[str]:

@@ -32,7 +32,7 @@ class DistanceResult(Receipt):
     estimates : dict of str to float or None
         Raw values at the best model by name, unclipped: ``h_theta`` (E4), ``theta_H_theta`` (E5),
         ``regularization_corrected`` (E6), ``debiased`` (E7), ``bias_corrected`` and ``positive_part`` (E8; None without
-        centers) of docs/math; for KDE ``plug_in``.
+        centers) of docs/math; for KDE ``plug_in``; empty in a comparison, which fits no model for its distance.
     log_squared : float or None
         Natural logarithm of ``squared``, right even where ``squared`` saturates; None when it is 0.
     resolution : float or None

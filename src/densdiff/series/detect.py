@@ -24,6 +24,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
+from densdiff.progress import tell
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
@@ -272,7 +273,8 @@ def _detect(source: Source, settings: _Settings) -> ChangesResult:
         raise InputError(f"{what}; {cure}", argument="window")
     count = -(-(total - overlap) // (most - overlap))
     stretch_settings = replace(settings, window=window, alpha=settings.alpha / count)
-    results = [(start, stretch_settings.search(stretch)) for start, stretch in stretches(source, name, most, overlap)]
+    pieces = tell("searching stretch by stretch", stretches(source, name, most, overlap), count)
+    results = [(start, stretch_settings.search(stretch)) for start, stretch in pieces]
     return _join_results(results, settings.alpha, overlap)
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from densdiff.core import kernel, selection
 from densdiff.core.scaling import FloatArray, Scaling, pooled_scaling
 from densdiff.estimators.lsdd import LSDD
+from densdiff.progress import tell
 from densdiff.solvers.centers import CenterKernel
 
 CENTERS = 150
@@ -111,7 +112,8 @@ def _features(
     share = np.cumsum(spread) / max(float(spread.sum()), np.finfo(float).tiny)
     n_axes = min(most, int(np.searchsorted(share, KEPT)) + 1, len(spread))
     values = np.empty((len(vectors), n_axes))
-    for start in range(0, len(vectors), _BLOCK):
+    starts = range(0, len(vectors), _BLOCK)
+    for start in tell("features of the series", starts, len(starts)):
         block = slice(start, start + _BLOCK)
         values[block] = center_kernel.rotated_features(sigma, lam, vectors[block], axes[:, :n_axes])
     return values, sigma, lam, len(centers)

@@ -12,6 +12,7 @@ import numpy as np
 from densdiff.core import contrasts
 from densdiff.core.contrasts import IntArray, LocalNoise
 from densdiff.core.scaling import FloatArray
+from densdiff.progress import tell
 from densdiff.series.kernel_blocks import Blocks, block_features, kernel_rows, standardized
 
 PERIOD = 20.0  # samples, where no period is clear: subsequences are then five neighbours
@@ -137,7 +138,8 @@ def _null_maxima(
     window = _piece(blocks, n)
     left = contrasts.residuals(white[None], window)[0]
     maxima, again = [], []
-    for first in range(0, count, size := max(1, _CHUNK // (n * p))):
+    starts = range(0, count, size := max(1, _CHUNK // (n * p)))
+    for first in tell("simulating series of one rhythm", starts, len(starts)):
         resampled = _resample(left, min(size, count - first), length, random)
         white_again = standardized(resampled, blocks.lag)
         maxima.append(_largest(white_again, scales))

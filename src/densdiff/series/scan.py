@@ -13,6 +13,7 @@ from densdiff.core import contrasts
 from densdiff.core.contrasts import Dependence, IntArray, LocalNoise
 from densdiff.core.scaling import FloatArray
 from densdiff.estimators.lsdd import LSDD
+from densdiff.progress import tell
 from densdiff.series.features import SeriesFeatures, series_features
 
 _BLOCKS = 8  # in a window
@@ -103,6 +104,7 @@ class SeriesScan:
         null = contrasts.null_series(
             fitted, n, plan.window_blocks, plan.slowest_block, plan.n_simulated, plan.random(8)
         )
+        null = tell("simulating series without change", null, plan.n_simulated, len)
         maxima = np.concatenate([contrasts.contrasts(sums, scales, 0, n).max(axis=(0, 2)) for sums in null])
         root = np.sqrt(fitted.weights(plan.slowest_block))
         level = plan.blocks(features.vectors[:, plan.shift :: plan.lag])

@@ -8,6 +8,7 @@ import numpy as np
 
 from densdiff.core import density_ratio, kernel, ridge, selection
 from densdiff.core.scaling import FloatArray, log_kernel_volume
+from densdiff.progress import tell
 from densdiff.solvers.centers import LAM_GRID, CenterKernel
 from densdiff.solvers.likelihood_width import cross_validated_width
 from densdiff.solvers.prepared import WeightedSample
@@ -44,7 +45,7 @@ def lsdd_scores(
     n, count = len(vectors), len(vectors) - 2 * window + 1
     best, distances = np.full(count, np.inf), np.empty(count)
     folds = np.arange(n) % FOLDS  # by position, so that a fold moves along with the window
-    for sigma in map(float, sigmas):
+    for sigma in tell("fitting every position", map(float, sigmas), len(sigmas)):
         values, axes = ridge.eigen(next(kernel.gram(centers, np.array([sigma]), center_kernel.direct)))
         grid = (LAM_GRID * center_kernel.mean_row_sum(sigma) if lams is None else lams)[:, None]
         a = 1.0 / (values + grid)  # (L, b)
@@ -100,7 +101,8 @@ def kde_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, seed
     direct = kernel.needs_direct_differences(kernel.radius(vectors), float(wide[0]), vectors.shape[1])
     n, count = len(vectors), len(vectors) - 2 * window + 1
     distances, step = np.empty(count), 2 * window
-    for start in range(0, count, step):
+    starts = range(0, count, step)
+    for start in tell("distances of windows", starts, len(starts)):
         rows = vectors[start : min(start + step, count) + 2 * window - 1]
         psi = next(kernel.features(kernel.squared_distances(rows, rows, direct), wide))
         image = np.zeros((len(rows) + 1, len(rows) + 1))
@@ -124,7 +126,8 @@ def kliep_scores(vectors: FloatArray, window: int, sigmas: FloatArray | None, se
     stride = max(1, window // _PER_WINDOW)
     places = np.append(np.arange(0, count - 1, stride), count - 1)  # the first row of the window before
     divergences = np.empty(len(places))
-    for first in range(0, len(places), _BATCH):
+    starts = range(0, len(places), _BATCH)
+    for first in tell("fitting every position", starts, len(starts)):
         batch = places[first : first + _BATCH]
         rows = vectors[batch[0] : batch[-1] + 2 * window]
         psi = next(density_ratio.feature_ladder(kernel.squared_distances(rows, centers, direct), np.array([sigma])))

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from densdiff.core import overlap as formulas
 from densdiff.core import selection
+from densdiff.core.ranks import ascending, distinct_of_sorted
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.overlap_sums import column_sums
 from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, Subsample, subsample
@@ -85,11 +86,7 @@ class Rows:
         log_volume = self.log_volume + float(np.log(scales).sum())
         return replace(self, numbers=numbers, spacings=spacings, log_volume=log_volume, divisors=self.divisors * scales)
 
-    def in_order(self) -> "Rows":
-        """Rows of one column of numbers sorted by it: all that sorts them again is done at once."""
-        return self._chosen(np.argsort(self.numbers[:, 0], kind="stable"))
-
-    def _chosen(self, kept: npt.NDArray[np.intp]) -> "Rows":
+    def chosen(self, kept: npt.NDArray[np.intp]) -> "Rows":
         """Some of the rows, by their numbers, or all of them in another order."""
         chosen = {name: getattr(self, name)[kept] for name in ("numbers", "codes", "omega", "groups")}
         return replace(self, **chosen)
@@ -105,7 +102,7 @@ class Rows:
         """Rows by their number within their group."""
         order = np.argsort(self.groups, kind="stable")
         numbers = np.arange(len(order)) - np.searchsorted(self.groups[order], self.groups[order])
-        return self._chosen(np.sort(order[(start <= numbers) & (numbers < stop)]))
+        return self.chosen(np.sort(order[(start <= numbers) & (numbers < stop)]))
 
     def of_groups(self, is_used: npt.NDArray[np.bool_]) -> "Rows":
         """The rows of some of the groups, (2 n_groups,), with weights that sum to 1 in each sample."""
@@ -130,7 +127,19 @@ class Rows:
 
 def rows_of(data: Prepared) -> Rows:
     """At most `OVERLAP_ROWS` rows of each sample, drawn by number, and their groups."""
-    drawn = [_shuffled(subsample(sample, data.seed, OVERLAP_ROWS), data.seed) for sample in (data.x, data.y)]
+    return _grouped(
+        data, [_shuffled(subsample(sample, data.seed, OVERLAP_ROWS), data.seed) for sample in (data.x, data.y)]
+    )
+
+
+def rows_in_order(data: Prepared) -> Rows:
+    """Rows of one column of numbers, those of `rows_of`, sorted by it: all that sorts them again is done at once."""
+    rows = _grouped(data, [_in_order(subsample(sample, data.seed, OVERLAP_ROWS)) for sample in (data.x, data.y)])
+    return rows.chosen(np.argsort(rows.numbers[:, 0], kind="stable"))  # of two runs, which it merges
+
+
+def _grouped(data: Prepared, drawn: list[Subsample]) -> Rows:
+    """Drawn rows of both samples with their groups."""
     sizes = [len(sample.omega) for sample in drawn]
     n_groups = min(_GROUPS, *sizes) if min(sizes) >= FEWEST else 1
     groups = [selection.assign_groups(data.seed, size, n_groups).all().astype(np.intp) for size in sizes]
@@ -154,6 +163,13 @@ def _shuffled(sample: Subsample, seed: int) -> Subsample:
     if len(sample.omega) <= BLOCK_ROWS:
         return sample
     order = np.random.default_rng([seed, 8]).permutation(len(sample.omega))
+    return replace(sample, points=sample.points[order], omega=sample.omega[order])
+
+
+def _in_order(sample: Subsample) -> Subsample:
+    """Rows of one number in its order, those of equal values by their weights."""
+    values, is_even = sample.points[:, 0], bool(np.all(sample.omega == sample.omega[0]))
+    order = np.argsort(values) if is_even else np.lexsort([sample.omega, values])
     return replace(sample, points=sample.points[order], omega=sample.omega[order])
 
 
@@ -235,7 +251,7 @@ def covariance_within(rows: Rows) -> FloatArray:
 
 def spacing_of(values: FloatArray) -> float:
     """The smallest step between values that occur twice or more on average; 0 for others."""
-    distinct = np.unique(values)
+    distinct, _ = distinct_of_sorted(ascending(values))
     return float(np.diff(distinct).min()) if 1 < len(distinct) <= len(values) / 2 else 0.0
 
 

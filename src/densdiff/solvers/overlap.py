@@ -25,6 +25,7 @@ from densdiff.solvers.drawn_rows import (
     Rows,
     apart_levels,
     common_widths,
+    rows_in_order,
     rows_of,
     whitened_rows,
 )
@@ -72,13 +73,12 @@ class _Path:
         """The overlap towards width 0, and what the last octave changed: norms at the finest rung, what tells p from q
         where its noise and its change together are least, as long as finer rungs agree.
         """
-        normalized, doubts, continued = self.overlaps.normalized, [], []
-        for k in range(self.finest, min(_SMOOTH_FROM, self.finest) - 1, -1):
-            change = normalized[k] - normalized[max(0, k - 2)]
-            continued.append(normalized[k] + _CONTINUATIONS[1] * change)
-            if not all(formulas.agree(continued[-1], finer) for finer in continued[:-1]):
-                break
-            doubts.append(2.0 * formulas.jackknife_error(normalized[k]) + abs(float(change[0])))
+        normalized, last = self.overlaps.normalized, min(_SMOOTH_FROM, self.finest)
+        rungs = np.arange(self.finest, last - 1, -1)
+        changes = normalized[rungs] - normalized[np.maximum(0, rungs - 2)]  # (rungs, 1 + G), finest first
+        continued = normalized[rungs] + _CONTINUATIONS[1] * changes
+        alike = next((k for k in range(1, len(rungs)) if not formulas.agree(continued[k], continued[:k])), len(rungs))
+        doubts = 2.0 * formulas.jackknife_errors(normalized[rungs[:alike]]) + np.abs(changes[:alike, 0])
         best = self.finest - formulas.first_least(doubts)
         (fine, fine_octave), (chosen, octave) = (
             (self.overlaps[k], self.overlaps[k].over(self.overlaps[max(0, k - 2)])) for k in (self.finest, best)
@@ -88,8 +88,7 @@ class _Path:
 
 def normalized_distance(data: Prepared, level: float) -> NormalizedDistance:
     """The normalized distance of two prepared samples with intervals of this level."""
-    rows = rows_of(data)
-    rows = common_widths(rows.in_order() if _is_one_number(rows) else rows)
+    rows = common_widths(rows_in_order(data) if data.x.rows.shape[1] == 1 and not len(data.levels) else rows_of(data))
     if rows.smaller < (1.0 - 1e-9) * FEWEST:  # of equal weights it is a whole number but for rounding
         return _plain_distance(rows)
     rows, joint, metric = _best_metric(rows)
@@ -243,7 +242,8 @@ def _read(rows: Rows, joint: _Path, quantile: float) -> _Reading:
             for a, b in product(_CONTINUATIONS, repeat=2)
         ]
         reading = _Reading(variants, rung, _degenerate_variance(joint, rung), _is_falling(octave.affinity, rung))
-        if not all(formulas.agree(reading.middle.normalized, finer.middle.normalized) for finer in readings):
+        finer = [finer.middle.normalized for finer in readings]
+        if finer and not formulas.agree(reading.middle.normalized, np.array(finer)):
             break
         readings.append(reading)
     lengths = [high - low for low, high in (reading.ends(quantile) for reading in readings)]

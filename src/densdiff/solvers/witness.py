@@ -19,6 +19,7 @@ from densdiff.core.column_witness import LevelWitness, NumberWitness, Votes, gri
 from densdiff.core.gaussian_witness import FoldMoments
 from densdiff.core.scaling import FloatArray
 from densdiff.core.separation import share_called_x
+from densdiff.progress import tell
 from densdiff.solvers.curve import FoldCurves, pooled_sigmas
 from densdiff.solvers.drawn_rows import Rows
 
@@ -137,7 +138,8 @@ def judge(table: Table, shares_rows: bool = True) -> Judged:
     """Every row by a witness of the other folds; by one of a single column if columns do not share their rows."""
     inner: list[dict[str, list[float]]] = [{} for _ in range(table.n_folds)]
     # of two folds, none is left to learn from
-    for k, j in combinations(range(table.n_folds), 2) if table.n_folds > 2 else ():
+    pairs = list(combinations(range(table.n_folds), 2)) if table.n_folds > 2 else []
+    for k, j in tell("judging rows", pairs, len(pairs)):
         are_neighbours = j - k in (1, table.n_folds - 1)
         rows = np.flatnonzero((table.folds == k) | (table.folds == j))
         found = _witnesses(table, (k, j), rows, joint=False)

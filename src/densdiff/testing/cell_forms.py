@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import issparse
 
 from densdiff.core import cell_power
@@ -28,7 +29,10 @@ class CellForms:
         n, m = self.counts.sum(axis=1)
         shares = counts * (1.0 / n + 1.0 / m)
         shares -= self.counts.sum(axis=0) / m
-        return self._squared(shares if self.functions is None else shares @ self.functions)
+        if self.functions is None:
+            return self._squared(shares)
+        kind = cell_power.float_kind(len(self.functions))
+        return self._squared(shares.astype(kind, copy=False) @ self.functions.astype(kind, copy=False))
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
         """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M).
@@ -39,10 +43,12 @@ class CellForms:
             return self.of_counts(counts_of_units(in_units, labels))
         n, m = self.counts.sum(axis=1)
         by_unit = np.asarray(in_units.T @ self.functions) * (1.0 / n + 1.0 / m)  # (u, F)
-        return self._squared(labels.astype(np.float64) @ by_unit - (self.counts.sum(axis=0) / m) @ self.functions)
+        by_unit -= (self.counts.sum(axis=0) / m) @ self.functions / labels[0].sum()  # of the units that are A
+        kind = cell_power.float_kind(len(self.functions))
+        return self._squared(labels.astype(kind) @ by_unit.astype(kind, copy=False))
 
-    def _squared(self, values: FloatArray) -> FloatArray:
-        return np.asarray(np.square(values, out=values) @ self.weights)
+    def _squared(self, values: npt.NDArray[np.floating[Any]]) -> FloatArray:
+        return np.asarray(np.square(values, dtype=np.float64) @ self.weights)
 
 
 @dataclass(frozen=True)
@@ -91,7 +97,7 @@ class GridForms:
 
 def counts_of_units(in_units: Any, labels: BoolArray) -> CountArray:
     """Rows of A in each cell, (k, c), for labels of units (k, u) that have rows in the cells, (c, u)."""
-    return np.asarray((in_units @ labels.T.astype(np.float32)).T, dtype=np.int64)
+    return np.asarray((in_units @ labels.T.astype(np.float32)).T)  # whole numbers are exact in it up to 2^24
 
 
 def share_forms(counts: CountArray) -> CellForms:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from densdiff.core import resample
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.progress import tell
 from densdiff.testing.combining import Part
 from densdiff.testing.limits import Limit
 
@@ -115,7 +116,8 @@ class BaseStatistics:
         if resample.count_partitions(is_x, groups) - 1 <= count:
             return Relabelled(self.joined_table([resample.every_relabelling(is_x, groups)]), "all partitions")
         drawn = resample.relabellings(is_x, groups, count, random)
-        return Relabelled(self.joined_table(resample.prepend_data_labels(is_x, drawn)), "permutation")
+        chunks = tell("relabelling rows", resample.prepend_data_labels(is_x, drawn), count + 1, len)
+        return Relabelled(self.joined_table(chunks), "permutation")
 
     def limits(self, seed: int, factor: float) -> list[Limit] | None:
         """None: the limit of the null is not known."""
