@@ -23,6 +23,7 @@ _MOST_BLOCKS = 4000
 _SMALLEST = 3.0  # lengths of a block in the smallest window; half a window is the shortest side of a change
 _PIECE = 4.0  # lengths of a block between the cuts that the null's noise is taken from
 _ECHO = 0.75  # of the shortest side of a change, to which two changes may come near
+_STRETCH = 0.5  # of the cube root of how often a block fits in: resampled stretches, in blocks that do not overlap
 _TWICE = 60  # resampled series that are cut and resampled once more
 _ROUNDING = 1e-9  # of kernel features, which are at most 1
 _CHUNK = 1_000_000  # entries of resampled series held at once
@@ -91,7 +92,7 @@ class RhythmScan:
     @cached_property
     def _noise(self) -> LocalNoise:
         white = np.diff(self.sums, axis=0)
-        return LocalNoise(white, _piece(self.blocks, len(white)))
+        return LocalNoise(white, _piece(self.blocks, self.scales[0], len(white)))
 
     def _between(self, low: int, high: int) -> FloatArray:
         """The largest contrast over all scales at every border of a stretch, (high - low + 1,), without the blocks that
@@ -128,14 +129,17 @@ class RhythmScan:
 def _null_maxima(
     white: FloatArray, blocks: Blocks, scales: list[int], count: int, random: np.random.Generator
 ) -> FloatArray:
-    """Largest contrasts of series put together from stretches of what is left between cuts, two periods each.
+    """Largest contrasts of series put together from stretches of what is left between cuts, two periods each or more.
 
-    Cutting takes some of the noise away. How much shows when the resampled series are cut and resampled themselves:
-    the maxima are raised by that factor.
+    Overlapping blocks depend on each other, and every joint of two stretches loses some of that: the longer the series,
+    the longer its windows, and the less may be lost, as in any resampling of blocks. Cutting takes some of the noise
+    away. How much shows when the resampled series are cut and resampled themselves: the maxima are raised by that
+    factor.
     """
     n, p = white.shape
-    length = min(max(2, round(blocks.width / blocks.stride)), max(2, n // 4))
-    window = _piece(blocks, n)
+    overlap = blocks.width / blocks.stride  # blocks that have samples in common with one of them, on either side
+    length = min(max(2, round(max(1.0, _STRETCH * np.cbrt(n / overlap)) * overlap)), max(2, n // 4))
+    window = _piece(blocks, scales[0], n)
     left = contrasts.residuals(white[None], window)[0]
     maxima, again = [], []
     starts = range(0, count, size := max(1, _CHUNK // (n * p)))
@@ -150,9 +154,10 @@ def _null_maxima(
     return np.asarray(largest * max(1.0, float(np.median(largest)) / lowered if lowered > 0 else 1.0))
 
 
-def _piece(blocks: Blocks, n: int) -> int:
-    """How many of n blocks lie between the cuts that noise is taken from, at least."""
-    return min(max(2, round(_PIECE * blocks.width / blocks.stride)), max(2, n // 4))
+def _piece(blocks: Blocks, smallest: int, n: int) -> int:
+    """How many of n blocks lie between the cuts that noise is taken from, at least: no fewer than in the smallest
+    window, or slower noise, which its contrasts see, would be cut away."""
+    return min(max(2, smallest, round(_PIECE * blocks.width / blocks.stride)), max(2, n // 4))
 
 
 def _largest(white: FloatArray, scales: list[int]) -> FloatArray:
