@@ -25,7 +25,7 @@ class Year:
     permutations: int = 999
     change: int | None = None  # the first night with shifted rows, counted from 1
     reference: str = "one"  # or "profile", that of one table, or "previous"
-    years: int = 400  # that are simulated in full
+    years: int = 100  # that are simulated in full
 
     def __str__(self) -> str:
         what = "" if self.permutations else ", cells alone"
@@ -104,7 +104,7 @@ def cell_outcome(year, run):
 
 
 YEAR = Year(permutations=FEW, reference="profile", years=50)
-CELLS = Year(permutations=0, years=100)
+CELLS = Year(permutations=0, years=1000)
 QUIET = (Year(60, 300, 4, 199), Year(60, 300, 4, 199, reference="previous"), YEAR, CELLS)
 CHANGED = (Year(60, 300, 4, 199, change=33), replace(YEAR, change=200), replace(CELLS, change=200))
 INTRO = """## Night after night
