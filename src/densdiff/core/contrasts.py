@@ -342,15 +342,30 @@ def prune_splits(
 
     An early split may lie between two changes and on neither; once both are known, nothing is left of it.
     """
-    splits = list(splits)
-    while splits:
-        ends = [0, *(place for place, _ in splits), n]
-        heights = []
-        for low, place, high in zip(ends, ends[1:], ends[2:], strict=False):
-            near = slice(max(0, place - reach - low), place + reach - low + 1)
-            heights.append(float(contrasts_between(low, high)[near].max()))
-        weakest = int(np.argmin(heights))
-        if pvalue(heights[weakest]) <= alpha:
+
+    def height(k: int, low: int, high: int) -> float:
+        near = slice(max(0, splits[k][0] - reach - low), splits[k][0] + reach - low + 1)
+        return float(contrasts_between(low, high)[near].max())
+
+    places = [place for place, _ in splits]
+    kept = clear_places(places, n, lambda k, low, high: -height(k, low, high), lambda doubt: pvalue(-doubt) <= alpha)
+    return [splits[k] for k in kept]
+
+
+def clear_places(
+    places: list[int], n: int, doubt: Callable[[int, int, int], float], is_clear: Callable[[float], bool]
+) -> list[int]:
+    """Numbers of the places, in order between 0 and n, that are clear between their neighbours.
+
+    ``doubt(k, low, high)`` tells how doubtful place k is if its neighbours are there. The most doubtful one goes while
+    it is not clear, and the others are judged again.
+    """
+    kept = list(range(len(places)))
+    while kept:
+        ends = [0, *(places[k] for k in kept), n]
+        doubts = [doubt(k, low, high) for k, low, high in zip(kept, ends, ends[2:], strict=False)]
+        worst = int(np.argmax(doubts))
+        if is_clear(doubts[worst]):
             break
-        del splits[weakest]
-    return splits
+        del kept[worst]
+    return kept

@@ -81,20 +81,15 @@ class Search:
     def _clear_beside_others(self, changes: IntArray, is_level: BoolArray, alpha: float) -> IntArray:
         """Numbers of the changes that are significant between their neighbours: what both scans found, but one of them
         far from its place, is left at its place."""
-        kept = list(range(len(changes)))
-        while True:
-            ends = [0, *changes[kept].tolist(), self.level.plan.length]
-            triples = zip(ends, ends[1:], ends[2:], strict=False)
-            pvalues = [self._pvalue_between(triple, bool(is_level[k])) for k, triple in zip(kept, triples, strict=True)]
-            weakest = int(np.argmax(pvalues)) if kept else 0
-            if not kept or pvalues[weakest] <= alpha:
-                return np.array(kept, dtype=np.intp)
-            del kept[weakest]
+        places = changes.tolist()
 
-    def _pvalue_between(self, places: tuple[int, int, int], is_level: bool) -> float:
-        if is_level or self.rhythm is None:
-            return max(self.level.pvalue_between(*places), self.least) / (1.0 - self.share)
-        return self.rhythm.pvalue_between(*places) / self.share
+        def pvalue(k: int, low: int, high: int) -> float:
+            if is_level[k] or self.rhythm is None:
+                return max(self.level.pvalue_between(low, places[k], high), self.least) / (1.0 - self.share)
+            return self.rhythm.pvalue_between(low, places[k], high) / self.share
+
+        kept = contrasts.clear_places(places, self.level.plan.length, pvalue, lambda p: p <= alpha)
+        return np.array(kept, dtype=np.intp)
 
     def level_changes(self, alpha: float) -> IntArray:
         """The changes that the scan of levels finds by itself."""
