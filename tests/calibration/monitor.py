@@ -1,4 +1,7 @@
-"""Realized mean run lengths of the monitor on independent, dependent and seasonal streams, and a wrong threshold."""
+"""Realized mean run lengths of the monitor on independent, dependent and seasonal streams, and a wrong threshold.
+
+Beside them the distances of the alarms that follow, with either way to go on after an alarm.
+"""
 
 import warnings
 from dataclasses import dataclass
@@ -8,11 +11,13 @@ from scipy.signal import lfilter
 
 import densdiff as dd
 from densdiff.core.change_odds import MOST
+from densdiff.series.watched_stream import StreamPosition
 from tests.calibration.parallel import gathered, tabulated
 
 OFF = 0.15  # of the run length that was asked for
 CHANGES = ("shift", "scale", "correlation")
 _LENGTH = 2.5  # asked run lengths, after which a stream without alarm is given up
+_LONG, _FEW = 10.0, 4  # asked run lengths of the streams in which distances of alarms are measured, and their number
 _SETTLING = 300  # rows before the first of an autocorrelated stream
 
 
@@ -104,6 +109,27 @@ def mean_run(monitor, cell, random, streams, threshold=None):
     return np.where(first > 0, first, length).sum() / max((first > 0).sum(), 1)
 
 
+def between_alarms(monitor, cell, random, streams):
+    """Mean rows from the beginning of an alarm to that of the next: if alarms last, and if all begins anew.
+
+    Those cut off at the end of a stream count as if they went on like the others.
+    """
+    rows = draw(cell, random, streams, round(_LONG * cell.run_length))
+    return [_between(monitor, rows, restarts) for restarts in (False, True)]
+
+
+def _between(monitor, rows, restarts):
+    after, alarms = 0, 0
+    for stream in rows:
+        position = StreamPosition.start(monitor._detector, stream.shape[1])
+        alarm = np.array([one.shares is not None for one in position.push(monitor._detector, stream, restarts)])
+        begins = np.flatnonzero(alarm & ~np.append(False, alarm[:-1]))
+        if len(begins):
+            after += len(stream) - begins[0]
+            alarms += len(begins) - 1
+    return after / max(alarms, 1)
+
+
 def delays(monitor, cell, random, streams, change, calm=3, length=600):
     """Rows from a change to the alarm, after some windows of calm rows without alarm: one for each such stream."""
     before = calm * monitor.window
@@ -132,10 +158,14 @@ for, or a warning; a figure further off by more than two standard errors without
 is the share of references with a warning or note about the run length (one that was extrapolated has a note). A season
 has the amplitude of one deviation of its noise and the stream begins at any phase; a trend goes on in the stream.
 "In random order" is a wrong threshold, kept for comparison: the same reference shuffled, as if rows were independent.
+"Lasting" and "anew" are mean distances from the beginning of a false alarm to that of the next, over the asked run
+length, with `after_alarm="continue"` and `"reset"`: four streams of ten run lengths for each reference, all alarms
+counted together; the promise is the same.
 Beside it the mean delay, in rows from the change to the alarm after three windows of calm rows: the first column a
 deviation up, all columns twice as wide, the first two columns with a correlation of 0.8.
 """
 HEADER = "| rows | d | reference | window | asked | runs | mean run length | of the asked | spread | warned | "
+HEADER += "lasting | anew | "
 HEADER += "shift | scale | correlation | in random order |"
 
 
@@ -158,10 +188,10 @@ def report(share=1.0):
 
 
 def _chunk(k, cell, run):
-    """Mean run length, whether it was warned of, delays, and the mean run length of the wrong way."""
+    """Mean run length, whether it was warned of, distances of alarms, delays, mean run length of the wrong way."""
     monitor, random = monitor_of(cell, run), np.random.default_rng([run, 1])
     warned = any("run length" in text or "drifts" in text for text in monitor.warnings_)
-    found = [mean_run(monitor, cell, random, STREAMS), warned]
+    found = [mean_run(monitor, cell, random, STREAMS), warned, *between_alarms(monitor, cell, random, _FEW)]
     for change in CHANGES:
         is_shown = cell.law == "normal" and (change != "correlation" or cell.d > 1)
         found.append(delays(monitor, cell, random, STREAMS, change).mean() if is_shown else np.nan)
@@ -171,7 +201,7 @@ def _chunk(k, cell, run):
 
 
 def _line(cell, table):
-    """From an array (references, 6)."""
+    """From an array (references, 8)."""
     references, asked = len(table), cell.run_length
     runs, warned = table[:, 0], table[:, 1].mean()
     mean, error = runs.mean(), runs.std(ddof=1) / np.sqrt(references)
@@ -183,10 +213,21 @@ def _line(cell, table):
     parts = [cell.law, cell.d, cell.rows, cell.window, asked, f"{references} x {STREAMS}", f"{mean:.0f} ({error:.0f})"]
     parts += [f"{ratio:.2f} ({error / asked:.2f}){'!' * bool(breach)}", f"{100 * spread / mean:.0f} %"]
     parts += [f"{100 * warned:.0f} %"]
-    for column in table[:, 2:5].T:
+    apart, offs = zip(*(_apart(column / asked, warned) for column in table[:, 2:4].T), strict=True)
+    parts += apart
+    breach = breach or any(offs)
+    for column in table[:, 4:7].T:
         late = column.std(ddof=1) / np.sqrt(references)
         parts.append(f"{column.mean():.1f} ({late:.1f})" if np.isfinite(column).all() else "")
-    wrong = table[np.isfinite(table[:, 5]), 5]
+    wrong = table[np.isfinite(table[:, 7]), 7]
     parts.append(f"{wrong.mean() / asked:.2f}" if len(wrong) else "")
     breaches = [f"{cell}: mean run length {mean:.0f} ({error:.0f}), {100 * OFF:.0f} % allowed"] * bool(breach)
     return "| " + " | ".join(map(str, parts)) + " |", breaches
+
+
+def _apart(distances, warned):
+    """Mean distance of alarms over all references as text, and whether it is off; each had as many rows."""
+    rate = np.mean(1.0 / distances)  # of alarms in a run length
+    error = np.std(1.0 / distances, ddof=1) / np.sqrt(len(distances)) / rate**2
+    is_off = warned < 0.5 and abs(1.0 / rate - 1.0) > OFF + 2.0 * error
+    return f"{1.0 / rate:.2f} ({error:.2f}){'!' * bool(is_off)}", is_off

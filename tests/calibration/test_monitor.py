@@ -5,7 +5,7 @@ import pytest
 
 import densdiff as dd
 from tests.calibration import monitor as study
-from tests.calibration.monitor import Cell, delays, draw, first_above, mean_run, monitor_of, scores
+from tests.calibration.monitor import Cell, between_alarms, delays, draw, first_above, mean_run, monitor_of, scores
 
 REFERENCES, STREAMS = 4, 50
 # The mean has a standard error of about 12 % of itself: 200 runs, and references that differ by 20 %. A monitor that
@@ -47,6 +47,12 @@ def test_a_dependent_reference_in_random_order_is_caught():
 def test_where_the_run_length_cannot_be_promised_a_warning_says_so(law):
     monitor = monitor_of(Cell(law, rows=1000, window=20, run_length=200), 0)
     assert any("the run length may be" in text or "expect an alarm after" in text for text in monitor.warnings_)
+
+
+def test_alarms_that_last_and_alarms_after_which_all_begins_anew_are_as_far_apart_as_asked():
+    cell = Cell(rows=800, window=20, run_length=100)
+    runs = [between_alarms(monitor_of(cell, run), cell, np.random.default_rng(run), 8) for run in range(REFERENCES)]
+    assert np.abs(1.0 / np.mean(cell.run_length / np.array(runs), axis=0) - 1.0).max() < OFF
 
 
 def test_changes_are_seen_soon():

@@ -32,7 +32,7 @@ STAMPS = [f"{1 + k % 28:02d}.01.2026 {k // 28:02d}:00" for k in range(60)]  # da
 def reference_and_rows():
     random = np.random.default_rng(3)
     rows = {"a": random.normal(size=60), "b": random.normal(size=60)}
-    rows["a"][20:28] += 4.0  # long enough before the next for the alarm to end
+    rows["a"][20] += 4.0  # over soon enough for the alarm to end before the next
     rows["a"][50:] += 4.0
     return {"a": random.normal(size=400), "b": random.normal(size=400)}, rows
 
@@ -376,7 +376,7 @@ def full_disk(monkeypatch):
 @pytest.mark.hostile(54)
 def test_a_full_disk_is_told_once_and_the_stream_goes_on_with_the_old_state(folder, full_disk):
     limits, kept = full_disk
-    limits[:] = 10, 40
+    limits[:] = 10, 41  # between the save after the alarm of row 39 and that of 42 rows
     code, out, err = run(*OPTIONS, "--state", "state", given=HEADER + "".join(LINES))
     assert code == 0
     full = "cannot write 'state': no space left on device; it stays that of row 7 until there is room"
@@ -591,5 +591,5 @@ def test_commands_of_the_examples_work(folder, put):
     rows = [{"a": 1.0, "b": 0.0, "stamp": "noon"}, {"a": 0.0}, {"a": 0.0, "b": 1.0, "stamp": "one"}]
     code, _, err = run(*arguments_of("densdiff-monitor.service"), given="\n".join(map(json.dumps, rows)))
     assert code == 0
-    assert "2 rows, 0 alarms, 0 rows above the threshold, 1 bad row skipped; 2 rows in all" in err
+    assert "2 rows, 0 alarms, 0 rows of alarm, 1 bad row skipped; 2 rows in all" in err
     assert load_with_progress(Path("watch/monitor.state"))[0].n_seen_ == 2

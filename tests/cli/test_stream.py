@@ -58,14 +58,14 @@ def test_monitor_prints_one_line_for_each_alarm(stream_of):
     alarms = f"{len(wanted)} alarm{'s' * (len(wanted) != 1)}"
     assert (code, err) == (
         0,
-        f"{LEFT_OUT}densdiff: 120 rows, {alarms}, {above} rows above the threshold; 120 rows in all; seed 2\n",
+        f"{LEFT_OUT}densdiff: 120 rows, {alarms}, {above} rows of alarm; 120 rows in all; seed 2\n",
     )
     assert run(*OPTIONS, "--fail-on-difference", given=as_csv(rows))[0] == 1
     calm = {name: values[:50] for name, values in rows.items()}
     assert run(*OPTIONS, "--fail-on-difference", given=as_csv(calm)) == (
         0,
         "",
-        f"{LEFT_OUT}densdiff: 50 rows, 0 alarms, 0 rows above the threshold; 50 rows in all; seed 2\n",
+        f"{LEFT_OUT}densdiff: 50 rows, 0 alarms, 0 rows of alarm; 50 rows in all; seed 2\n",
     )
 
 

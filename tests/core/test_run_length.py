@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from densdiff.core import run_length
 from densdiff.core.change_odds import families
 from densdiff.core.change_score import Score
 from densdiff.core.forgetting_sums import Bank, FeatureGroups, decays
-from densdiff.core.run_length import RowDraws, Simulation, mean_run, run_length_threshold
+from densdiff.core.run_length import RowDraws, Simulation, mean_run, release_level, run_length_threshold
 
 GROUPS = FeatureGroups(levels=2, spreads=2, pairs=1, kernels=3)
 
@@ -144,6 +145,47 @@ def test_a_threshold_gives_the_mean_run_that_was_asked_for(asked):
     assert not found.is_extrapolated
     highest = np.maximum.accumulate(study.scores(found.score, 800, 6 * asked, random), axis=1)
     assert mean_run(highest, found.threshold, 5) == pytest.approx(asked, rel=0.2)
+
+
+def begun(scores, threshold, release):
+    """Alarms after the first of each stream (streams, steps) that begin, row by row, and the rows in which they may."""
+    count = rows = 0
+    for stream in scores:
+        lasts, before = False, 0
+        for score in stream:
+            rows += before > 0
+            begins = score > threshold and not lasts
+            count += begins and before > 0
+            before += begins
+            lasts = score > (release if lasts else threshold)
+    return count, rows
+
+
+@given(
+    scores=arrays(np.float32, (3, 12), elements=st.integers(0, 6).map(lambda k: k / 2)),
+    run=st.floats(1.5, 30.0),
+    lowest=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_an_alarm_ends_where_alarms_begin_a_run_apart(scores, run, lowest):
+    release = release_level(scores, 2.0, run, lowest)
+    assert lowest <= release <= 2.0
+    count, rows = begun(scores, 2.0, release)
+    below = begun(scores, 2.0, release - 0.1)[0]
+    wanted = int(rows / run)
+    if release == 2.0:  # even if every return counts they are hardly too many, or no lower level has fewer
+        assert count <= wanted or below < wanted or not count
+    elif release > lowest:
+        assert below < wanted <= count  # with ties, the level that has at least as many
+
+
+def test_alarms_that_last_begin_as_far_apart_as_was_asked_for():
+    study, random = simulation(), np.random.default_rng(5)
+    found = run_length_threshold(study, 60, random)
+    assert 0 < found.release < found.threshold
+    count, rows = begun(study.scores(found.score, 40, 1500, random), found.threshold, found.release)
+    every, _ = begun(study.scores(found.score, 40, 1500, random), found.threshold, found.threshold)
+    assert rows / count == pytest.approx(60, rel=0.25)
+    assert rows / every < 45  # without it an excursion is several alarms
 
 
 def test_long_run_lengths_are_continued_along_the_logarithm(monkeypatch):

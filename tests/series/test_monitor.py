@@ -48,12 +48,17 @@ def test_no_score_and_no_alarm_until_the_window_is_full():
     assert all(isinstance(step.score, float) for step in STEPS[W - 1 :])
 
 
-def test_an_alarm_is_a_score_above_the_threshold():
+def test_an_alarm_begins_above_the_threshold_and_lasts_until_the_score_has_fallen_far_enough():
     monitor = made()
-    steps = monitor.update_many(np.vstack([ROWS, 3 * ROWS]))
+    steps = monitor.update_many(np.vstack([ROWS, 3 * ROWS, ROWS, ROWS]))
+    assert 0 < monitor.release_ < monitor.threshold_
     assert {step.threshold for step in steps} == {monitor.threshold_}
-    assert [step.alarm for step in steps[W - 1 :]] == [step.score > step.threshold for step in steps[W - 1 :]]
+    lasts = False
+    for step in steps[W - 1 :]:
+        lasts = step.score > (monitor.release_ if lasts else monitor.threshold_)
+        assert step.alarm is lasts
     assert {step.alarm for step in steps} == {True, False}
+    assert any(step.alarm and step.score < step.threshold for step in steps)
     assert all(step.strength == step.score / step.threshold for step in steps[W - 1 :])
 
 

@@ -83,7 +83,7 @@ def test_a_saved_monitor_holds_no_objects(plain, tmp_path):
     with np.load(tmp_path / "state", allow_pickle=False) as store:
         header = json.loads(store["header"].tobytes())
         assert {store[name].dtype.kind for name in store.files} <= set("fiu")
-    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 3, dd.__version__)
+    assert (header["kind"], header["schema"], header["version"]) == ("densdiff monitor", 4, dd.__version__)
 
 
 @pytest.mark.hostile(41)
@@ -180,7 +180,18 @@ def headed(arrays, **changes):
 
 
 ARRAYS = {
-    *("threshold", "heights", "reference_mean", "precision", "sums", "recent", "sigma_unit", "centers", "turn"),
+    *(
+        "threshold",
+        "release",
+        "heights",
+        "reference_mean",
+        "precision",
+        "sums",
+        "recent",
+        "sigma_unit",
+        "centers",
+        "turn",
+    ),
     *("evidence", "feature", "slope", "cost", "weight", "odds"),
     *("sigma", "lam", "keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle", "total", "factors"),
 }
@@ -221,6 +232,8 @@ def test_every_array_that_is_spoilt_is_refused(how, store):
         ("sigma", 0.0),
         ("threshold", 0.0),
         ("threshold", -1.0),
+        ("release", 0.0),
+        ("release", 1e9),
         ("deviation", np.array([1.0, 0.0])),
         ("keep", np.array([0, 2])),
         ("keep", np.array([-1, 0])),
@@ -233,7 +246,7 @@ def test_every_array_that_is_spoilt_is_refused(how, store):
 )
 @pytest.mark.hostile(34)
 def test_numbers_out_of_range_are_refused(name, value, store):
-    with pytest.raises(InputError, match=r"is not a saved monitor: .*(positive|names|exponent)"):
+    with pytest.raises(InputError, match=r"is not a saved monitor: .*(positive|names|exponent|above its threshold)"):
         store[1](**{name: np.asarray(value)})
 
 
@@ -299,10 +312,14 @@ def test_the_progress_of_a_stream_is_kept_beside_the_monitor_and_not_needed(plai
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": 4, "version": "9.1"}, "it has schema 4, this version reads 3; it was written by densdiff 9.1"),
+        ({"schema": 5, "version": "9.1"}, "it has schema 5, this version reads 4; it was written by densdiff 9.1"),
         ({"schema": 1, "version": "0.1"}, "it is of version 1 (densdiff 0.1), which watched a single window; start"),
         ({"schema": 2, "version": "0.1"}, "it is of version 2 (densdiff 0.1), which watched sums only; start"),
-        ({"schema": True}, "it has schema True, this version reads 3"),
+        (
+            {"schema": 3, "version": "0.1"},
+            "it is of version 3 (densdiff 0.1), whose alarms ended at the threshold; start",
+        ),
+        ({"schema": True}, "it has schema True, this version reads 4"),
         ({"schema": "gone"}, "it has no 'schema'"),
         ({"kind": "other"}, "its header is not that of a monitor"),
         ({"kind": "gone"}, "its header is not that of a monitor"),
@@ -353,7 +370,7 @@ def test_a_header_that_is_no_object_is_refused(text, store):
         store[1](header=np.frombuffer(text, np.uint8))
 
 
-@pytest.mark.parametrize("changes", [{"schema": 4, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
+@pytest.mark.parametrize("changes", [{"schema": 5, "version": "\x1b[31m\n" * 999}, {"settings": {"\u202e\n" * 999: 1}}])
 @pytest.mark.hostile(33)
 def test_words_of_a_hostile_header_are_one_harmless_line(changes, store):
     arrays, loaded = store

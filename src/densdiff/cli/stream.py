@@ -41,11 +41,11 @@ class WatchOptions:
 
 @dataclass
 class WatchCounts:
-    """Counts of this run; an alarm is a rise above the threshold, however long the score stays there."""
+    """Counts of this run; an alarm counts once, however long it lasts."""
 
     rows: int = 0
     alarms: int = 0
-    above: int = 0
+    alarm_rows: int = 0
     bad: int = 0
     bad_alarms: int = 0
 
@@ -53,7 +53,7 @@ class WatchCounts:
         bad = f", {count_text(self.bad, 'bad row')} skipped" if self.bad else ""
         return (
             f"{count_text(self.rows, 'row')}, {count_text(self.alarms, 'alarm')}, "
-            f"{count_text(self.above, 'row')} above the threshold{bad}"
+            f"{count_text(self.alarm_rows, 'row')} of alarm{bad}"
         )
 
 
@@ -115,7 +115,7 @@ class Watch:
         before = progress or StreamProgress("", ended=True)
         self._alarms, self._bad_rows = before.alarms, before.bad_rows  # of the runs before
         self._recent = RecentLines(before.recent, before.mostly_bad)
-        self._is_above = monitor.alarm_
+        self._is_alarm = monitor.alarm_
         self._last = Row(0, None), None  # and its score
         self._saved_rows: int | None = None
         self._saved_lines = -1
@@ -153,17 +153,18 @@ class Watch:
         except InputError as error:
             self._refuse(BadRow(row.line, error.reworded(f"line {row.line} of {INPUT}: {error.marked}")))
             return
-        counts, rises = self.counts, step.alarm and not self._is_above
-        self._is_above, self._last = step.alarm, (row, step.score)
-        counts.rows, counts.alarms, counts.above = counts.rows + 1, counts.alarms + rises, counts.above + step.alarm
+        counts, begins = self.counts, step.alarm and not self._is_alarm
+        self._is_alarm, self._last = step.alarm, (row, step.score)
+        counts.rows, counts.alarms = counts.rows + 1, counts.alarms + begins
+        counts.alarm_rows += step.alarm
         if self.options.skips_bad_rows:
             self._recent.add(False)
         for name, level in (step.new_levels or {}).items():
             self._print({"index": step.index, "column": name, "level": level, "kind": "new_level", "time": row.time})
-        if rises:
+        if begins:
             fields = {name: getattr(step, name) for name in _CHANGE}
             self._print(fields | {"kind": "change", "time": row.time})
-        if rises or step.new_levels or (self.options.save_every is None and counts.rows % _EVERY == 0):
+        if begins or step.new_levels or (self.options.save_every is None and counts.rows % _EVERY == 0):
             self._try_save()
 
     def _refuse(self, row: BadRow) -> None:

@@ -1,5 +1,7 @@
 """The threshold that odds of changes and forgetting sums exceed once in a run length, from simulated streams.
 
+An alarm lasts until the score falls to a level below the threshold, so that one excursion is one alarm.
+
 Streams are rows of the reference drawn anew, in blocks where neighbours are alike and in step with a season. Each
 stream has a reference of its own, whose means and costs are off as those of a reference of this length are.
 """
@@ -196,10 +198,11 @@ def _threshold(highest: Float32Array, run: float, window: int) -> float:
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A score and its threshold."""
+    """A score, its threshold, and where an alarm ends."""
 
     score: Score
     threshold: float
+    release: float  # the score at which an alarm ends
     is_extrapolated: bool
 
 
@@ -222,8 +225,9 @@ def run_length_threshold(simulation: Simulation, run_length: float, random: np.r
         part /= np.float32(height)
     scores = np.maximum(*parts, out=parts[0])
     ordinary = float(np.quantile(scores[:, -1], _ORDINARY))  # beside a rare value: it must not be an alarm forever
-    highest = np.maximum.accumulate(scores, axis=1, out=scores)
+    highest = np.maximum.accumulate(scores, axis=1)
     height = max(_threshold(highest, near, window), ordinary)
+    release = release_level(scores, height, near, ordinary) / height
     is_far = run_length > near * 1.01
     if is_far:
         runs = window + (near - window) / np.array([8.0, 4.0, 2.0, 1.0])
@@ -231,7 +235,32 @@ def run_length_threshold(simulation: Simulation, run_length: float, random: np.r
         slope, base = np.polyfit(np.log(runs), levels, 1)
         height = max(height, float(base + slope * np.log(near)))
         height += max(0.0, float(slope)) * float(np.log(run_length / near))
-    return Thresholds(score, height * (1.0 + _TIES), is_far)
+    threshold = height * (1.0 + _TIES)
+    return Thresholds(score, threshold, release * threshold, is_far)
+
+
+def release_level(scores: Float32Array, threshold: float, run: float, lowest: float) -> float:
+    """The score to which an alarm has to fall before another one, so that alarms begin ``run`` rows apart on average.
+
+    From scores of streams (streams, steps). Each return above the threshold begins a new alarm if the score has fallen
+    far enough since the last row above it; the lower the level, the fewer returns count. At least ``lowest``, which
+    the score of any stream reaches again, and at most the threshold.
+    """
+    above = scores > np.float32(threshold)
+    was_above = np.zeros_like(above)
+    was_above[:, 1:] = above[:, :-1]
+    began = np.maximum.accumulate(was_above, axis=1)  # rows after the first one above the threshold
+    returns = np.flatnonzero(above & ~was_above & began)
+    if not len(returns):
+        return threshold
+    leaves = np.flatnonzero(~above & was_above)
+    ends = np.searchsorted(returns, leaves)  # each return follows the last row at which the score had left
+    leaves = leaves[np.append(np.diff(ends) > 0, ends[-1] < len(returns))]
+    bounds = np.column_stack([leaves, returns]).ravel()
+    lows = np.sort(np.minimum.reduceat(scores.ravel(), bounds)[::2])
+    wanted = int(began.sum() / run)  # returns that count
+    level = float(lows[wanted - 1]) if 0 < wanted <= len(lows) else threshold if wanted else 0.0
+    return float(np.clip(level, lowest, threshold))
 
 
 def _usual(part: Float32Array, run: float, window: int) -> float:

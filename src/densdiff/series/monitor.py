@@ -58,7 +58,8 @@ class ChangeMonitor:
     run_length : float
         Average number of rows until a false alarm, counted from the first update.
     after_alarm : "continue" or "reset"
-        Whether an alarm lasts while the score is above the threshold, or all begins anew with the row after it.
+        Whether an alarm lasts until the score has fallen to `release_`, or all begins anew with the row after it.
+        Either way false alarms begin ``run_length`` rows apart on average.
     model : LSDD, optional
         Its sigma and lam are used where they are numbers, its ``n_centers`` and ``standardize`` always; by default
         150 centers, the median distance, and a tenth of the mean row sum of the kernel matrix.
@@ -67,10 +68,13 @@ class ChangeMonitor:
     Attributes
     ----------
     threshold_ : float
+        An alarm begins when the score exceeds it.
+    release_ : float
+        An alarm that lasts ends when the score has fallen to it.
     n_seen_ : int
         Rows since the start or the last `reset`.
     alarm_ : bool
-        Whether the last row's score was above the threshold.
+        Whether the last row was one of an alarm.
     names_ : tuple of str
     levels_ : tuple
         Levels of each column of categories, None for numbers.
@@ -155,12 +159,16 @@ class ChangeMonitor:
         return self._detector.threshold
 
     @property
+    def release_(self) -> float:
+        return self._detector.release
+
+    @property
     def n_seen_(self) -> int:
         return self._position.seen
 
     @property
     def alarm_(self) -> bool:
-        """Whether the last row's score was above the threshold."""
+        """Whether the last row was one of an alarm."""
         return self._position.since is not None
 
     @property

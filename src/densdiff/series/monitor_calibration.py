@@ -65,7 +65,7 @@ def calibrate(
         what += f" {order.drift * len(rows):+.2f} deviations from its first row to its last"
         much = f"about {min(expected, run_length):.0f} rows instead of {run_length:g}"
         warn(f"{what}: if that goes on, expect an alarm after {much}", notes)
-    return Detector(model, mean, thresholds.score, thresholds.threshold, window)
+    return Detector(model, mean, thresholds.score, thresholds.threshold, thresholds.release, window)
 
 
 def _times(model: StreamModel, series: Sequence[int], order: SerialDependence) -> FloatArray:

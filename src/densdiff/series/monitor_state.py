@@ -24,11 +24,12 @@ from densdiff.series.stream_columns import StreamColumns
 from densdiff.series.watched_stream import KEPT, Detector, StreamPosition
 
 AFTER_ALARM = ("continue", "reset")
-_KIND, _SCHEMA = "densdiff monitor", 3
-_FORMER = {1: "which watched a single window", 2: "which watched sums only"}
+_KIND, _SCHEMA = "densdiff monitor", 4
+_FORMER = {1: "which watched a single window", 2: "which watched sums only", 3: "whose alarms ended at the threshold"}
 _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
 _FAR = 1e100
+_SINGLE = ("threshold", "release", "evidence", "sigma", "lam", "sigma_unit")  # numbers
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class MonitorState:
         if self.progress is not None:
             header["progress"] = asdict(self.progress)
         score = detector.score
-        arrays: dict[str, Any] = {"threshold": detector.threshold, "heights": score.heights, "evidence": score.evidence}
+        arrays: dict[str, Any] = {"threshold": detector.threshold, "release": detector.release}
+        arrays |= {"heights": score.heights, "evidence": score.evidence}
         arrays |= {"reference_mean": detector.mean, "precision": score.bank.precision}
         arrays |= {field.name: getattr(score.hypotheses, field.name) for field in fields(Hypotheses)}
         arrays |= {"sums": position.sums, "odds": position.odds, "recent": position.recent} | detector.model.arrays()
@@ -118,7 +120,8 @@ class MonitorState:
         hypotheses = Hypotheses(**{field.name: arrays[field.name] for field in fields(Hypotheses)})
         bank = Bank(model.groups, decays(window), arrays["precision"])
         score = Score(bank, hypotheses, float(arrays["evidence"]), arrays["heights"])
-        detector = Detector(model, arrays["reference_mean"], score, float(arrays["threshold"]), window)
+        threshold, release = float(arrays["threshold"]), float(arrays["release"])
+        detector = Detector(model, arrays["reference_mean"], score, threshold, release, window)
         return cls(columns=columns, detector=detector, position=_checked_position(header, arrays, columns), **checked)
 
 
@@ -200,7 +203,7 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     r = factors.shape[-1] - s
     p = d + s + (s > 1) + r + q
     summed, hypotheses = q + d * (d > 1), arrays["feature"].shape[:1]
-    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(("threshold", "evidence", "sigma", "lam", "sigma_unit"), ())
+    shapes: dict[str, tuple[int, ...]] = dict.fromkeys(_SINGLE, ())
     shapes |= dict.fromkeys(("keep", "shift", "exponent", "mean", "deviation", "low", "high", "middle"), (d,))
     shapes |= {"centers": (b, d), "turn": (b, q), "reference_mean": (p,), "precision": (p,), "sums": (paces, summed)}
     shapes |= {"total": (s if s > 1 else 0,), "factors": (2, s + r), "heights": (paces, 1 + (d > 1))}
@@ -218,15 +221,18 @@ def _check_arrays(arrays: dict[str, Any], window: int, columns: int) -> None:
     feature = arrays["feature"]
     if not len(feature) or feature.min() < 0 or feature.max() >= p - q:
         raise InputError("its hypotheses are not about its features")
-    for name in ("threshold", "evidence", "sigma", "lam", "sigma_unit", "deviation", "heights", "total", "weight"):
+    for name in (*_SINGLE, "deviation", "heights", "total", "weight"):
         if not (arrays[name] > 0).all():
             raise InputError(f"its {name} must be positive")
+    if arrays["release"] > arrays["threshold"]:
+        raise InputError("its release is above its threshold")
     if (arrays["cost"] < 0).any() or (arrays["odds"] < 0).any():
         raise InputError("its costs and odds must not be negative")
     if (arrays["precision"] < 0).any() or not arrays["precision"].any() or (arrays["low"] > arrays["high"]).any():
         raise InputError("its precision must not be negative, and its low ends must be below the high ones")
     for name in (
         "threshold",
+        "release",
         "sigma",
         "turn",
         "reference_mean",

@@ -22,7 +22,7 @@ class MonitorStep:
         of what each seldom exceeds. None until there are as many rows as the window has.
     threshold : float
     alarm : bool
-        Whether the score exceeds the threshold.
+        Whether the score exceeds the threshold, or an alarm still lasts because the score has not fallen far enough.
     since : int or None
         Of an alarm: index of the row with which the change seems to have begun. It stays while the alarm lasts.
     columns : dict or None
@@ -50,7 +50,7 @@ class MonitorStep:
 
     @property
     def strength(self) -> float | None:
-        """The score in thresholds: above 1 is an alarm."""
+        """The score in thresholds: an alarm begins above 1."""
         return None if self.score is None else self.score / self.threshold
 
     def to_dict(self) -> dict[str, Any]:

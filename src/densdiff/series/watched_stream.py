@@ -33,7 +33,8 @@ class Detector:
     model: StreamModel
     mean: FloatArray  # of the features in the reference, (p,)
     score: Score
-    threshold: float
+    threshold: float  # above which an alarm begins
+    release: float  # at which it ends
     window: int
 
     @cached_property
@@ -135,7 +136,7 @@ class StreamPosition:
             self.since = None
             return Finding()
         score = detector.score.of_rows(sums, odds)[0]
-        if score > detector.threshold:
+        if self._is_alarm(detector, score):
             found = self._alarm(detector, score, self.sums, self.odds)
             if restarts:
                 self._restart()
@@ -154,7 +155,7 @@ class StreamPosition:
             if i < silent:
                 self.since = None
                 found.append(Finding())
-            elif not score > detector.threshold:
+            elif not self._is_alarm(detector, score):
                 self.since = None
                 found.append(Finding(score))
             else:
@@ -167,6 +168,9 @@ class StreamPosition:
         self._keep(rows[kept:])
         self.sums, self.odds = sums[-1].copy(), odds[-1].copy()
         return len(rows)
+
+    def _is_alarm(self, detector: Detector, score: float) -> bool:
+        return score > (detector.threshold if self.since is None else detector.release)
 
     def _alarm(self, detector: Detector, score: float, sums: FloatArray, odds: FloatArray) -> Finding:
         """An alarm after the last row that was kept, one that begins or one that lasts."""
