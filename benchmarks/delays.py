@@ -83,10 +83,10 @@ measure()
 """
 # Packages, program, columns; of streams each has half, since alibi-detect's take minutes.
 PEERS = {
-    "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10)),
-    "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10)),
-    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
-    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2)),
+    "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10, 30)),
+    "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10, 30)),
+    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10, 30)),
+    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10, 30)),
 }
 
 
