@@ -46,6 +46,12 @@ def _rows(cell, codes, random, shift=0.0):
     rows = random.normal(size=(len(codes), cell.d))
     if cell.shape == "t3":  # scaled to unit variance
         rows /= np.sqrt(random.chisquare(3, size=(len(codes), 1)))
+    elif cell.shape == "skewed":
+        rows = random.exponential(size=rows.shape) - 1.0
+    elif cell.shape == "log-normal":
+        rows = np.exp(0.8 * rows) - np.exp(0.32)
+    elif cell.shape == "unequal spread":
+        rows *= np.where(codes == 0, 1.6, 0.6)[:, None]
     rows[:, : k - 1] += corners[codes]
     away = corners[0] - corners[1:].mean(axis=0)
     rows[codes == 0, : k - 1] += shift * away / np.linalg.norm(away)
@@ -108,7 +114,8 @@ INTRO = """## Intervals of the class balance
 
 Nominal level 95 %; 20 labelled rows of each class and 50 new rows unless said otherwise. Means are so many standard
 deviations apart in one column (with three classes each pair, in two), the other columns are noise; the classes of the
-new rows are drawn with the true shares. "t3" has three degrees of freedom. Asked for: 92 to 98 %, and at true shares
+new rows are drawn with the true shares. "t3" has three degrees of freedom, "skewed" is exponential, "log-normal" has
+sigma 0.8, and "unequal spread" deviations of 1.6 in the first class and 0.6 in the others. Asked for: 92 to 98 %, and at true shares
 of 0 and 1 at least 92 %. A figure more than two of its standard errors below is marked with !, above with +: an
 interval cut at 0 and 1 covers more often than asked where classes can hardly be told apart. "Wald on E6" is the wrong
 way, kept for comparison: the minimum of the plain E6 with one Gaussian kernel, and 1.96 standard errors.
@@ -124,6 +131,9 @@ def cells():
     found += [binary(2.0, p, new=5) for p in (0.05, 0.5)]
     found += [binary(s, p, new=500) for s in (2.0, 4.0) for p in (0.0, 0.2)]
     found += [binary(2.0, p, 5, shape="t3", labelled=10, new=100) for p in (0.0, 0.2, 1.0)]
+    found += [binary(2.0, 1.0, 5, shape="skewed", labelled=10)]
+    found += [binary(2.0, p, 5, shape="log-normal", labelled=10, new=100) for p in (0.0, 1.0)]
+    found += [binary(2.0, p, 5, shape="unequal spread", new=200) for p in (0.5, 1.0)]
     found += [binary(s, p, model="LSDD") for s in (1.0, 2.0) for p in (0.0, 0.05, 0.5)]
     three = ((1 / 3, 1 / 3, 1 / 3), (0.05, 0.15, 0.8), (0.0, 0.5, 0.5), (1.0, 0.0, 0.0))
     found += [Cell(s, p, d) for d in (2, 10) for s in (1.0, 2.0, 4.0) for p in three]
