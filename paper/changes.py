@@ -14,7 +14,7 @@ from paper.authors import authors_distance, authors_lsdd
 from paper.canvas import BLUE, new_figure
 from paper.claims import Claim
 from paper.part import SEED, Job, Part, Rows
-from paper.sequences import ACCELERATION, SOURCES, SPEECH, FloatArray, find_sequences, read_series
+from paper.sequences import ACCELERATION, SOURCES, SPEECH, FloatArray, find_sequences, read_sequence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,13 +45,9 @@ def fitted_scores(values: FloatArray, method: str, seed: int, stride: int = _STR
     return scores
 
 
-def one_sequence(path: str, unit: bool, method: str, count: int, seed: int) -> dict[str, Any]:
-    """Scores of one method, None where there is none, and for our default the changes it reports if told how many.
-
-    The series is taken in units of its deviation where asked for.
-    """
-    values = read_series(path)
-    values = values / values.std() if unit else values
+def one_sequence(kind: str, path: str, changes: list[int], noise: float, method: str, seed: int) -> dict[str, Any]:
+    """Scores of one method, None where there is none, and for our default the changes it reports if told how many."""
+    values = read_sequence(kind, path, changes, noise)
     if method in METHODS[:2]:
         return _plain(fitted_scores(values, method, seed), ())
     by_window = method == "LSDD (window)"
@@ -61,7 +57,7 @@ def one_sequence(path: str, unit: bool, method: str, count: int, seed: int) -> d
         lag=_LAG,
         tuning="window" if by_window else "series",
         model=dd.LSDD(solver="centers") if by_window else None,
-        n_changes=count,
+        n_changes=len(changes),
         random_state=seed,
     )
     return _plain(found.scores, () if by_window else found.changes.tolist())
@@ -71,26 +67,20 @@ def _plain(scores: FloatArray, found: Sequence[int]) -> dict[str, Any]:
     return {"scores": [None if np.isnan(score) else float(score) for score in scores], "found": list(found)}
 
 
-def _described(kind: str, name: str, path: str, changes: Sequence[int]) -> dict[str, Any]:
-    return {"data": kind, "sequence": name, "values": read_series(path).tolist(), "changes": list(changes)}
+def _described(kind: str, path: str, changes: list[int], noise: float, name: str) -> dict[str, Any]:
+    values = read_sequence(kind, path, changes, noise)
+    return {"data": kind, "sequence": name, "values": values.tolist(), "changes": list(changes)}
 
 
 def _jobs(runs: int, data: Path | None) -> list[Job]:
     found = []
-    for kind, source in SOURCES.items():
-        for name, (path, changes) in list(find_sequences(kind, data).items())[:runs]:
-            key = f"12-{name.replace('_', '-')}"
-            found.append(Job(key, _described, (kind, name, str(path), changes), seconds=0.1))
+    for kind in SOURCES:
+        for name, of in list(find_sequences(kind, data).items())[:runs]:
+            key, series = f"12-{name.replace('_', '-')}", (kind, str(of.path), of.changes, of.noise)
+            found.append(Job(key, _described, (*series, name), seconds=0.1))
             for method, seconds in zip(METHODS, (20.0, 15.0, 1.5, 0.5), strict=True):
                 short = method.replace(" (", "-").replace(")", "")
-                found.append(
-                    Job(
-                        f"{key}-{short}",
-                        one_sequence,
-                        (str(path), source.unit, method, len(changes), SEED),
-                        seconds=seconds,
-                    )
-                )
+                found.append(Job(f"{key}-{short}", one_sequence, (*series, method, SEED), seconds=seconds))
     return found
 
 

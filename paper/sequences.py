@@ -17,35 +17,56 @@ SPEECH, ACCELERATION = "speech", "acceleration"
 class Source(NamedTuple):
     """A set of sequences.
 
-    Attributes: its folders, how names begin and files end, the label that holds the changes, whether the authors' grid
-    needs the series in units of its deviation, and where it comes from.
+    Attributes: its folders, how names begin and files end, the label that holds the changes, every how many samples one
+    is taken, whether the series is scaled as a sound is, to a largest amplitude of 1, and where it comes from.
     """
 
     folders: str
     start: str
     end: str
     label: str
-    unit: bool
+    every: int
+    is_sound: bool
     origin: str
 
 
+class Sequence(NamedTuple):
+    """A series with known changes."""
+
+    path: Path
+    changes: list[int]
+    noise: float = 0.0  # that is added, in deviations of what is spoken
+
+
 SOURCES = {
-    SPEECH: Source(
-        "censrec*", "", "_logenergy100hz", "speech_intervals_100hz", True, "CENSREC-1-C (research.nii.ac.jp/src)"
+    SPEECH: Source("censrec*", "", "_800hz", "speech_intervals_100hz", 8, True, "CENSREC-1-C (research.nii.ac.jp/src)"),
+    ACCELERATION: Source(
+        "hasc*", "paperlike", "", "change_points", 1, False, "HASC (hasc.jp), l2 norm of the three axes"
     ),
-    ACCELERATION: Source("hasc*", "paperlike", "", "change_points", False, "HASC (hasc.jp), l2 norm of the three axes"),
 }
+_QUIET, _LOUD = "clean", 0.3  # a recording without noise, and the noise of a loud room, 10 dB below the speech
 
 
-def find_sequences(kind: str, data: Path | None) -> dict[str, tuple[Path, list[int]]]:
-    """File and changes of every sequence of a kind that is there."""
+def find_sequences(kind: str, data: Path | None) -> dict[str, Sequence]:
+    """Every sequence of a kind that is there; a clean recording also with the noise of a loud room."""
     source, found = SOURCES[kind], {}
     for path in sorted(() if data is None else (data / "changes").glob(f"{source.folders}/labels.json")):
         for name, label in json.loads(path.read_text("utf-8")).items():
             file = path.with_name(f"{name}{source.end}.csv")
             if name.startswith(source.start) and source.label in label and file.is_file():
-                found[name] = (file, np.ravel(label[source.label]).astype(int).tolist())
-    return found
+                found[name] = Sequence(file, np.ravel(label[source.label]).astype(int).tolist())
+    quiet = {name: of for name, of in found.items() if source.is_sound and name.endswith(_QUIET)}
+    return found | {f"{name}_in_noise": of._replace(noise=_LOUD) for name, of in quiet.items()}
+
+
+def read_sequence(kind: str, path: str, changes: list[int], noise: float) -> FloatArray:
+    """The series as figure 12 has it, (T,): the wave of a sound, not its energy, for the paper shows it as it is."""
+    source = SOURCES[kind]
+    values = read_series(path)[:: source.every]
+    if noise:
+        spoken = np.concatenate([values[start:end] for start, end in zip(changes[::2], changes[1::2], strict=True)])
+        values = values + noise * spoken.std() * np.random.default_rng(0).normal(size=len(values))
+    return values / np.abs(values).max() if source.is_sound else values
 
 
 def read_series(path: str) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import densdiff as dd
-from paper import balance, changes, drawings, reproduction, testing
+from paper import balance, changes, drawings, reproduction, sequences, testing
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is not there")
@@ -332,7 +332,28 @@ def test_a_series_of_several_columns_is_refused(tmp_path):
     path = tmp_path / "two.csv"
     path.write_text("a,b\n1,2\n3,4\n")
     with pytest.raises(dd.InputError, match="must have one column of numbers below a header"):
-        changes.one_sequence(str(path), False, "LSDD", 1, 0)
+        changes.one_sequence(changes.SPEECH, str(path), [1], 0.0, "LSDD", 0)
+
+
+def test_speech_is_its_wave_and_a_clean_recording_is_also_heard_in_noise(tmp_path):
+    source = changes.SOURCES[changes.SPEECH]
+    home = tmp_path / "changes" / "censrec_toy"
+    home.mkdir(parents=True)
+    rate, wave = source.every, np.sin(np.arange(2400.0)) * np.where(np.arange(2400) // 800 == 1, 0.5, 0.001)
+    for name in ("a_clean", "a_loud"):
+        (home / f"{name}{source.end}.csv").write_text("\n".join(["value", *map(str, wave)]))
+    labels = {name: {source.label: [[800 // rate, 1600 // rate]]} for name in ("a_clean", "a_loud")}
+    (home / "labels.json").write_text(json.dumps(labels))
+    found = sequences.find_sequences(changes.SPEECH, tmp_path)
+    assert list(found) == ["a_clean", "a_loud", "a_clean_in_noise"]
+    plain, loud = (
+        sequences.read_sequence(changes.SPEECH, str(of.path), of.changes, of.noise)
+        for of in (found["a_clean"], found["a_clean_in_noise"])
+    )
+    np.testing.assert_allclose(plain, wave[::rate] / np.abs(wave[::rate]).max())
+    assert np.abs(loud).max() == 1.0
+    pause, spoken = loud[: 800 // rate].std(), loud[800 // rate : 1600 // rate].std()
+    assert pause / spoken == pytest.approx(0.3 / np.sqrt(1 + 0.3**2), rel=0.3)  # four standard errors of 100 samples
 
 
 @needs_data
