@@ -115,10 +115,10 @@ INTRO = """## Intervals of the class balance
 Nominal level 95 %; 20 labelled rows of each class and 50 new rows unless said otherwise. Means are so many standard
 deviations apart in one column (with three classes each pair, in two), the other columns are noise; the classes of the
 new rows are drawn with the true shares. "t3" has three degrees of freedom, "skewed" is exponential, "log-normal" has
-sigma 0.8, and "unequal spread" deviations of 1.6 in the first class and 0.6 in the others. Asked for: 92 to 98 %, and at true shares
-of 0 and 1 at least 92 %. A figure more than two of its standard errors below is marked with !, above with +: an
-interval cut at 0 and 1 covers more often than asked where classes can hardly be told apart. "Wald on E6" is the wrong
-way, kept for comparison: the minimum of the plain E6 with one Gaussian kernel, and 1.96 standard errors.
+sigma 0.8, and "unequal spread" deviations of 1.6 in the first class and 0.6 in the others. Asked for: 92 to 98 %, and
+at true shares of 0 and 1 at least 92 %. A figure more than two of its standard errors below is marked with !, above
+with +: an interval cut at 0 and 1 covers more often than asked where classes can hardly be told apart. "Wald on E6" is
+the wrong way, kept for comparison: the minimum of the plain E6 with one Gaussian kernel, and 1.96 standard errors.
 """
 HEADER = "| classes | true shares | model | runs | covered | width | root mean squared error | Wald on E6 |"
 
