@@ -21,8 +21,13 @@ def equations(labelled, new, groups, monkeypatch):
     factors = 1.0 + 0.1 * np.arange(groups.max() + 1)
     folds = [partial(np.multiply, factor) for factor in factors]
     mixture.models = [ScoreModel(labelled.rows * factors[groups][:, None], partial(np.multiply, 1.0), folds)]
-    seen = []
-    monkeypatch.setattr(learned, "moment_equations", lambda features, _, slopes: seen.append((features, slopes)))
+    seen, usual = [], learned.moment_equations
+
+    def spy(features, sample, slopes):
+        seen.append((features, slopes))
+        return usual(features, sample, slopes)
+
+    monkeypatch.setattr(learned, "moment_equations", spy)
     mixture.moments()
     return seen[0]
 
@@ -49,3 +54,24 @@ def test_slopes_of_new_rows_are_means_over_folds(monkeypatch):
     np.testing.assert_allclose(features.sum(axis=1), 2.0, rtol=1e-12)
     np.testing.assert_allclose(slopes.sum(axis=1), 2.0, rtol=1e-12)
     assert np.abs(features - slopes).max() > 1e-3  # held rows are scored by one fold, new ones by all
+
+
+def test_new_rows_tell_the_spread_of_a_class_each_as_far_as_it_may_be_of_it():
+    random = np.random.default_rng(0)
+    shares, probabilities = np.array([0.2, 0.3, 0.5]), random.dirichlet(np.ones(3), size=30)
+    slopes = probabilities / (probabilities @ shares)[:, None]
+    for c, found in enumerate(learned._spread_by_class(slopes)):
+        belongs = shares[c] * slopes[:, c]  # sums to 1 over the classes, for each row
+        np.testing.assert_allclose(found, np.cov(slopes.T, aweights=belongs, ddof=0), rtol=1e-10, atol=1e-12)
+
+
+def test_a_class_is_as_noisy_as_its_own_rows_or_as_new_rows_show_whichever_is_more():
+    """Two classes 4 apart: of 6 labelled rows none is among those of the other class, of 2000 new rows some are."""
+    random = np.random.default_rng(1)
+    codes = np.repeat([0, 1], 6)
+    labelled = LabelledSample(random.normal(size=(12, 1)) * 0.3 + 4.0 * codes[:, None], codes, np.full(12, 1 / 6))
+    new = random.normal(size=(2000, 1)) * 1.2 + 4.0 * (np.arange(2000) % 2)[:, None]
+    mixture = learned.LearnedMixture(KernelFeatures(labelled, 0), new, 0)
+    plain = learned.moment_equations(mixture.held, labelled, mixture.probabilities)
+    found = mixture.moments()
+    assert (np.trace(found.of_classes, axis1=1, axis2=2) > 3 * np.trace(plain.of_classes, axis1=1, axis2=2)).all()

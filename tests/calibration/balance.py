@@ -130,6 +130,7 @@ def cells():
     found += [binary(2.0, p, labelled=100, new=500) for p in (0.0, 0.05, 0.5)]
     found += [binary(2.0, p, new=5) for p in (0.05, 0.5)]
     found += [binary(s, p, new=500) for s in (2.0, 4.0) for p in (0.0, 0.2)]
+    found += [binary(3.0, 0.2, d, new=500) for d in (5, 20)]
     found += [binary(2.0, p, 5, shape="t3", labelled=10, new=100) for p in (0.0, 0.2, 1.0)]
     found += [binary(2.0, 1.0, 5, shape="skewed", labelled=10)]
     found += [binary(2.0, p, 5, shape="log-normal", labelled=10, new=100) for p in (0.0, 1.0)]

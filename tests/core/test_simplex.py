@@ -347,6 +347,18 @@ def test_new_rows_have_at_least_the_noise_they_show_and_that_of_a_mixture(seed, 
     np.testing.assert_allclose(moments.noise(np.array([p, p]))[1], found, rtol=1e-9)
 
 
+@given(seeds, sizes)
+def test_classes_have_at_least_the_noise_of_either_covariance(seed, k):
+    random = np.random.default_rng([seed, k])
+    roots, counts = random.normal(size=(2, k, k, k)), random.integers(2, 30, k).astype(float)
+    own, other = roots @ roots.swapaxes(2, 3)
+    moments = Moments(np.eye(k), np.ones(k), own / counts[:, None, None], np.eye(k), own, 10, counts)
+    found = moments.with_class_noise(other).of_classes * counts[:, None, None]
+    for part in (own, other):
+        assert np.linalg.eigvalsh(found - part).min() >= -1e-9 * np.abs(part).max()
+    np.testing.assert_allclose(moments.with_class_noise(0.5 * own).of_classes, moments.of_classes, rtol=1e-9)
+
+
 def two_classes(shown, spreads=(0.3, 0.2), n_labelled=(20.0, 10.0), n_new=50):
     """Equations of two classes one apart along the tangent, whose new rows show a variance, and that tangent."""
     tangent = Moments(np.eye(2), np.zeros(2), np.zeros((2, 2, 2)), np.eye(2)).tangent[:, 0]

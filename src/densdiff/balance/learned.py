@@ -211,7 +211,21 @@ class LearnedMixture:
             held[is_out] = self._held_by(stack)[is_out]
             values = self._probabilities([model.folds[fold] for model in self.models], stack)
             slopes += values / (values @ shares)[:, None] / folds
-        return moment_equations(held / (held @ shares)[:, None], self.labelled, slopes)
+        equations = moment_equations(held / (held @ shares)[:, None], self.labelled, slopes)
+        return equations.with_class_noise(_spread_by_class(slopes))
+
+
+def _spread_by_class(slopes: FloatArray) -> FloatArray:
+    """Covariance of slopes q_c / sum of pi_k q_k in each class by new rows (m, K) that may be of it, (K, K, K).
+
+    A row is of class c with probability pi_c times its slope. Of few labelled rows of a class none may be among
+    others, where the slopes are far from those of the rest; many new rows show how many there are.
+    """
+    found = []
+    for weights in (slopes / slopes.sum(axis=0)).T:
+        around = slopes - weights @ slopes  # (m, K)
+        found.append((around * weights[:, None]).T @ around)
+    return np.array(found)
 
 
 def _centred(scores: FloatArray) -> FloatArray:

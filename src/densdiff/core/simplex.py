@@ -139,6 +139,13 @@ class Moments:
         floor = 1e-12 * np.maximum(np.trace(along, axis1=-2, axis2=-1), max(rounding, 1e-300))
         return np.asarray(along + floor[..., None, None] * np.eye(along.shape[-1]))
 
+    def with_class_noise(self, of_rows: FloatArray) -> "Moments":
+        """With columns of A as noisy as rows of these covariances (K, K, K) make them, where that is more."""
+        if self.n_labelled is None:
+            return self
+        more = _positive_part(of_rows / self.n_labelled[:, None, None] - self.of_classes)
+        return replace(self, of_classes=self.of_classes + more)
+
     def _unseen_noise(self, p: FloatArray, directions: FloatArray, excess: FloatArray) -> FloatArray:
         """Noise of A p from rows so rare that no labelled one is like them, along directions (.., K, r), (.., r).
 
@@ -203,6 +210,12 @@ class Moments:
             return np.asarray((left * np.linalg.solve(noise, left[..., None])[..., 0]).sum(axis=-1))
 
         return _accepted_interval(misfit, quantile**2)
+
+
+def _positive_part(matrices: FloatArray) -> FloatArray:
+    """What symmetric matrices (.., K, K) have along directions in which they are positive."""
+    values, vectors = np.linalg.eigh(matrices)
+    return np.asarray((vectors * np.maximum(values, 0.0)[..., None, :]) @ np.swapaxes(vectors, -1, -2))
 
 
 @cache
