@@ -62,7 +62,7 @@ def column_sums(
         squares = np.bincount(own, np.square(omegas), minlength=n_groups).astype(np.float64)
         step = 2.0 * np.pi / (nodes * spacing)
         kept = min(int(_BAND / (step * float(run[-1]))) + 1, nodes // 2 + 1)
-        spectra, frequency = rfft(counts, axis=1)[:, :kept], step * np.arange(kept)
+        spectra, frequency = rfft(counts, axis=1)[:, :kept].view(np.float64), step * np.arange(kept)
         itself = np.column_stack([squares - joined, joined])
         yield np.array([_grid_sums(spectra, frequency, (nodes, spacing), float(width), itself) for width in run])
 
@@ -101,7 +101,7 @@ def _central_rows(near: npt.NDArray[np.intp], places: FloatArray) -> tuple[npt.N
 
 
 def _grid_sums(
-    spectra: npt.NDArray[np.complexfloating],
+    spectra: FloatArray,
     frequency: FloatArray,
     grid: tuple[int, float],
     width: float,
@@ -109,7 +109,7 @@ def _grid_sums(
 ) -> FloatArray:
     """The sums at one width from the transforms of the groups' counts, (groups, groups).
 
-    ``grid`` has so many nodes of one spacing; ``itself``, (groups, 2), are squared weights on one node and on both.
+    ``spectra``, (groups, 2 K), are real and imaginary parts in turn. ``grid`` has so many nodes of one spacing; ``itself``, (groups, 2), are squared weights on one node and on both.
     """
     nodes, spacing = grid
     used = int(np.searchsorted(frequency, _BAND / width))
@@ -117,9 +117,8 @@ def _grid_sums(
     power = np.exp(-0.5 * np.square(width * own)) * (width * np.sqrt(2.0 * np.pi) / (nodes * spacing))
     power /= np.sinc(own * spacing / (2.0 * np.pi)) ** 4  # two nodes for a row blur either row of a pair
     power[1:] *= 2.0  # of the two signs of a frequency one is kept
-    chosen = spectra[:, :used]
-    real, imaginary = np.ascontiguousarray(chosen.real), np.ascontiguousarray(chosen.imag)
-    sums = (real * power) @ real.T + (imaginary * power) @ imaginary.T
+    weighted = spectra[:, : 2 * used] * np.repeat(np.sqrt(power), 2)
+    sums = weighted @ weighted.T  # of a matrix with itself, which is half of the work
     sums[np.diag_indices(len(sums))] -= itself @ [power.sum(), power @ np.cos(own * spacing)]
     return np.asarray(sums)
 
