@@ -109,7 +109,8 @@ def _grid_sums(
 ) -> FloatArray:
     """The sums at one width from the transforms of the groups' counts, (groups, groups).
 
-    ``spectra``, (groups, 2 K), are real and imaginary parts in turn. ``grid`` has so many nodes of one spacing; ``itself``, (groups, 2), are squared weights on one node and on both.
+    ``spectra``, (groups, 2 K), are real and imaginary parts in turn; ``grid`` has so many nodes of one spacing;
+    ``itself``, (groups, 2), are squared weights on one node and on both.
     """
     nodes, spacing = grid
     used = int(np.searchsorted(frequency, _BAND / width))

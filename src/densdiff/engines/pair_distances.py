@@ -73,7 +73,7 @@ class TileRows:
         if self._is_plain:
             return squared_distances(self._rows[start:stop], self._rows[start:], True)
         squared = self._first[start:stop] @ self._second[start:].T
-        return np.maximum(squared, 0.0, out=squared)
+        return np.asarray(np.maximum(squared, 0.0, out=squared))
 
 
 def pair_histograms(
