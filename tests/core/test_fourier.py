@@ -75,3 +75,19 @@ def test_own_power_equals_the_power_of_every_single_row(d):
     expected = np.square(np.abs(of.values.astype(np.complex128))).sum(axis=0)
     found = fourier.own_power(grids.places_of(rows[kept].T, axes), np.square(omega[kept]), of)
     np.testing.assert_allclose(found, expected, rtol=1e-9 if d < 3 else 1e-4)  # three columns: single precision
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_points_that_share_coordinates_are_evaluated_as_if_each_were_alone(d):
+    *_, axes, grid = finest_grid(d, spacing=0.5)
+    spectra = fourier.transform(grid, axes, np.array([1.0]), 0.1)
+    lines = [np.array([0.4, 1.0, 2.5])[: 3 - a] for a in range(d)]
+    places = np.column_stack([line.ravel() for line in np.meshgrid(*lines)])
+    curve, filters = spectra.values[0], spectra.filters(1.0, np.array([0.1]))[0]
+    angles = [np.outer(places[:, a] - spectra.origin[a], w) for a, w in enumerate(spectra.frequencies)]
+    waves = angles[0]
+    for more in angles[1:]:
+        waves = (waves[:, :, None] + more[:, None, :]).reshape(len(places), -1)
+    expected = (np.exp(1j * waves) @ (filters * spectra.measure * curve)).real
+    scale = np.abs(filters * spectra.measure * curve).sum()
+    np.testing.assert_allclose(fourier.evaluate(spectra, filters, curve, places), expected, rtol=0, atol=1e-6 * scale)

@@ -45,8 +45,10 @@ def test_counts_keep_every_row():
     assert ((drawn >= 0) & (drawn <= cells.pooled)).all()
 
 
-def test_counts_have_the_law_of_relabelled_rows():
-    """Six rows in three cells, three of them X: every relabelling listed, against 20,000 draws."""
+@pytest.mark.parametrize("rows_a_cell", [0, np.inf])
+def test_counts_have_the_law_of_relabelled_rows(monkeypatch, rows_a_cell):
+    """Six rows in three cells, three of them X: every relabelling listed, against 20,000 draws by cells and by rows."""
+    monkeypatch.setattr(resample, "_ROWS_A_CELL", rows_a_cell)
     pooled, label = np.array([3, 2, 1]), np.array([0, 0, 0, 1, 1, 2])
     law = {}
     for chosen in itertools.combinations(range(6), 3):
@@ -57,6 +59,20 @@ def test_counts_have_the_law_of_relabelled_rows():
         share = (drawn == counts).all(axis=1).mean()
         assert abs(share - probability) < 4 * np.sqrt(probability * (1 - probability) / 20_000), counts
     assert sum((drawn == counts).all(axis=1).sum() for counts in law) == 20_000
+
+
+@pytest.mark.parametrize("at_once", [1, 70, 1 << 21])
+def test_statistics_of_relabelled_counts_do_not_depend_on_the_number_of_cores(monkeypatch, at_once):
+    counts = np.random.default_rng(0).integers(0, 5, (2, 7))
+    monkeypatch.setattr(resample, "_COUNTS", at_once)
+    found = []
+    for cores in (1, 3):
+        monkeypatch.setattr(resample, "cores", lambda cores=cores: cores)
+        found.append(resample.permuted_statistics(counts, lambda drawn: drawn**2.0, 25, np.random.default_rng(1)))
+    np.testing.assert_array_equal(*found)
+    np.testing.assert_array_equal(found[0][0], counts[0] ** 2.0)
+    assert found[0].shape == (26, 7)
+    assert len(np.unique(found[0], axis=0)) > 20  # batches draw different numbers
 
 
 def test_pvalues_count_the_data_and_every_tie():

@@ -189,3 +189,10 @@ def test_noise_is_held_against_a_curve():
     np.testing.assert_allclose(selection.penalized(scores, noise), [[-0.95, -0.85]])
     first, second = selection.curve_weights(scores, noise)[0]
     assert second / first == pytest.approx(np.exp(-1.0))
+
+
+def test_sorted_draws_are_those_of_rows_in_order_and_cannot_be_spoilt_for_the_next_caller():
+    found = selection.draw_sorted_rows(3, 1000, 40)
+    np.testing.assert_array_equal(found, np.sort(selection.draw_rows(3, 1000, 40)))
+    with pytest.raises(ValueError, match="read-only"):
+        found[0] = 7

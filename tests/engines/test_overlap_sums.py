@@ -83,6 +83,23 @@ def test_column_sums_of_many_rows_are_right_to_four_digits():
         np.testing.assert_allclose(sums, expected, rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["normal", "ties", "outliers"])
+def test_widths_that_share_a_grid_have_the_sums_of_grids_of_their_own(monkeypatch, kind):
+    """Both err by no more than weights between nodes can; of values that are not rounded errors average out."""
+    random, n = np.random.default_rng(2), 20_000
+    values, omega, groups = some_values(random, n, kind), np.full(n, 1 / n), np.arange(n) % 4
+    runs = []
+    for nodes_a_row in (0.0, engine._NODES_A_ROW):
+        monkeypatch.setattr(engine, "_NODES_A_ROW", nodes_a_row)
+        runs.append(list(engine.column_sums(values, omega, groups, 4, WIDTHS[:16])))
+    apart, shared = (np.concatenate(run) for run in runs)
+    assert len(runs[0]) == 4
+    assert kind == "outliers" or len(runs[1]) < 4
+    assert np.all(np.abs(shared - apart) <= 2 * BETWEEN_NODES * masses_of(omega, groups, 4))
+    if kind == "normal":
+        np.testing.assert_allclose(shared, apart, rtol=2e-4)
+
+
 @given(case=weighted_groups(), far=st.sampled_from([1e3, 1e6, 1e15, 1e200]))
 def test_the_length_of_a_gap_beyond_reach_changes_nothing(case, far):
     random, n, omega, groups, n_groups = case

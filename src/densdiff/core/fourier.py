@@ -148,12 +148,19 @@ def quadratic_forms(spectra: Transform, sigma: float, lam: float, curve: Complex
 
 
 def evaluate(spectra: Transform, filters: FloatArray, curve: ComplexArray, places: FloatArray) -> FloatArray:
-    """The filtered curve's inverse transform at places on the axes, (k,); one matrix product per axis."""
+    """The filtered curve's inverse transform at places on the axes, (k,); one matrix product per axis.
+
+    Places that share a coordinate, as those of a grid do, share its waves.
+    """
     coefficients = filters * spectra.measure * curve
     table = coefficients.reshape([len(w) for w in spectra.frequencies])
-    phases = [np.exp(1j * np.outer(places[:, a] - spectra.origin[a], w)) for a, w in enumerate(spectra.frequencies)]
-    sums = phases[-1] @ table.reshape(-1, table.shape[-1]).T  # (k, n_1 * .. * n_(d-1))
+    distinct, index = zip(*(np.unique(column, return_inverse=True) for column in places.T), strict=True)
+    phases = [
+        np.exp(1j * np.outer(own - spectra.origin[a], w))
+        for a, (own, w) in enumerate(zip(distinct, spectra.frequencies, strict=True))
+    ]
+    sums = (phases[-1] @ table.reshape(-1, table.shape[-1]).T)[index[-1]]  # (k, n_1 * .. * n_(d-1))
     for a in range(len(phases) - 2, -1, -1):
         sums = sums.reshape(len(places), int(np.prod(table.shape[:a])), table.shape[a])
-        sums = np.einsum("kra,ka->kr", sums, phases[a])
+        sums = np.einsum("kra,ka->kr", sums, phases[a][index[a]])
     return np.asarray(sums.real.reshape(len(places)))

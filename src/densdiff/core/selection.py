@@ -5,6 +5,7 @@ cost no further pass over the rows.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
@@ -28,6 +29,14 @@ _DISTINCT_RUNS = 4096
 def draw_rows(seed: int, n: int, count: int) -> IntArray:
     """``count`` of n row indices without repeats; the same for two samples of the same size."""
     return np.random.default_rng([seed, 2]).choice(n, size=min(count, n), replace=False, shuffle=False)
+
+
+@lru_cache(maxsize=4)
+def draw_sorted_rows(seed: int, n: int, count: int) -> IntArray:
+    """`draw_rows` in ascending order, which all columns of two tables ask for: it may not be written."""
+    rows = np.sort(draw_rows(seed, n, count))
+    rows.flags.writeable = False
+    return rows
 
 
 def first_of_equal(rows: npt.NDArray[np.generic]) -> npt.NDArray[np.intp]:

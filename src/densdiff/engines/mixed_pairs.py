@@ -12,7 +12,7 @@ import numpy.typing as npt
 from densdiff.core.agreement import AgreementPolynomial
 from densdiff.core.radial import Bins
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.pair_distances import add_counts, tiles
+from densdiff.engines.pair_distances import TileRows, add_counts, tiles
 from densdiff.threads import cores, map_in_order
 
 _TILE, _LARGEST_TILE = 1 << 16, 1 << 19  # distances at a time: more where histograms are large too
@@ -75,7 +75,7 @@ def mixed_histograms(
     numbers, codes = _split(rows, len(polynomials[0].levels))
     bounds = np.searchsorted(groups, np.arange(int(groups[-1]) + 2))
     even = bool(np.all(omega == np.repeat(omega[bounds[:-1]], np.diff(bounds))))  # one weight per group: weigh once
-    pairs = _Pairs(numbers, codes, None if even else omega, groups, bins, direct)
+    pairs = _Pairs(TileRows(numbers, direct), codes, None if even else omega, groups, bins)
 
     def histograms(polynomial: AgreementPolynomial | None) -> FloatArray:
         def task(g: int) -> FloatArray:
@@ -110,12 +110,11 @@ def _is_cheaper_by_class(polynomials: Sequence[AgreementPolynomial], n_groups: i
 class _Pairs:
     """Rows whose pairs are counted."""
 
-    numbers: FloatArray  # (N, d)
+    numbers: TileRows  # (N, d)
     codes: npt.NDArray[np.integer]  # (N, J)
     omega: FloatArray | None  # (N,), None where each pair counts as 1
     groups: npt.NDArray[np.intp]  # (N,) ascending
     bins: Bins
-    direct: bool
 
     @property
     def n_groups(self) -> int:
@@ -138,7 +137,7 @@ def _class_counts(pairs: _Pairs, polynomial: AgreementPolynomial, members: range
     classes = polynomial.classes
     counts = np.zeros(classes.count * n_groups * width)
     tile = min(max(_TILE, counts.size), _LARGEST_TILE)
-    for start, stop, cell, fraction in tiles(pairs.numbers, pairs.groups, pairs.bins, members, pairs.direct, tile):
+    for start, stop, cell, fraction in tiles(pairs.numbers, pairs.groups, pairs.bins, members, tile):
         agreement = classes.of_pairs(pairs.codes[start:stop], pairs.codes[start:])
         cell += agreement * np.int32(n_groups * width)
         add_counts(counts, cell, fraction, _weights(pairs, start, stop))
@@ -149,7 +148,7 @@ def _step_counts(pairs: _Pairs, polynomial: AgreementPolynomial, members: range)
     """Histograms of the pairs i < j with i in one group, by group of j, with weights e_t, (G, T, bins)."""
     width, n_groups = pairs.bins.count + 1, pairs.n_groups
     counts = np.zeros((len(polynomial.exponents), n_groups * width))
-    for start, stop, cell, fraction in tiles(pairs.numbers, pairs.groups, pairs.bins, members, pairs.direct, _TILE):
+    for start, stop, cell, fraction in tiles(pairs.numbers, pairs.groups, pairs.bins, members, _TILE):
         e = polynomial.of_pairs(pairs.codes[start:stop], pairs.codes[start:])  # (T, k, N - start)
         weights = _weights(pairs, start, stop)
         for counts_t, e_t in zip(counts, e, strict=True):

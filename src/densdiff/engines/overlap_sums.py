@@ -16,7 +16,8 @@ from densdiff.core.scaling import FloatArray
 from densdiff.engines.pair_distances import FarColumns, LevelDistances, MoreColumns, pair_histograms
 
 _REACH = 8.5  # widths at which a Gaussian is nothing
-_RUN = 4  # rungs of the ladder that share a grid
+_RUN = 4  # rungs of the ladder that share a grid, or more while it has no more than so many nodes a row
+_NODES_A_ROW = 1 / 32
 _NODES_A_WIDTH = 4
 _MOST_NODES = 1 << 18
 _BAND = 6.5  # frequencies, in units of 1 / width, beyond which a Gaussian has no power
@@ -34,16 +35,20 @@ def column_sums(
     """
     order = np.argsort(values, kind="stable")
     ordered, weights, group = values[order], omega[order], groups[order]
-    for first in range(0, len(widths), _RUN):
-        run = widths[first : first + _RUN]
-        spacing, reach = float(run[-1]) / _NODES_A_WIDTH, _REACH * float(run[0])
-        near, places = _grid_places(ordered, spacing, reach)
+    first = 0
+    while first < len(widths):
+        reach = _REACH * float(widths[first])
+        near, from_first = _near_rows(ordered, reach)
+        run = _rungs_of_a_grid(widths[first:], float(from_first[-1]) + reach, _NODES_A_ROW * len(values))
+        spacing = float(run[-1]) / _NODES_A_WIDTH
+        places = _grid_places(from_first, spacing)
         nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
         if nodes > _MOST_NODES:
             if first > 0:
                 return
             near, places = _central_rows(near, places)
             nodes = next_fast_len(int(places[-1] + reach / spacing) + 2, real=True)
+        first += len(run)
         below = np.floor(places).astype(np.intp)
         upper = places - below
         own, omegas = group[near], weights[near]
@@ -57,20 +62,35 @@ def column_sums(
         squares = np.bincount(own, np.square(omegas), minlength=n_groups).astype(np.float64)
         step = 2.0 * np.pi / (nodes * spacing)
         kept = min(int(_BAND / (step * float(run[-1]))) + 1, nodes // 2 + 1)
-        spectra, frequency = rfft(counts, axis=1)[:, :kept], step * np.arange(kept)
+        spectra, frequency = rfft(counts, axis=1)[:, :kept].view(np.float64), step * np.arange(kept)
         itself = np.column_stack([squares - joined, joined])
         yield np.array([_grid_sums(spectra, frequency, (nodes, spacing), float(width), itself) for width in run])
 
 
-def _grid_places(ordered: FloatArray, spacing: float, reach: float) -> tuple[npt.NDArray[np.intp], FloatArray]:
-    """Rows that have another one within reach, all if none has, and their places in units of the spacing."""
-    apart = np.concatenate([[np.inf], np.diff(ordered), [np.inf]])
-    near = np.flatnonzero(np.minimum(apart[:-1], apart[1:]) < reach)
+def _near_rows(ordered: FloatArray, reach: float) -> tuple[npt.NDArray[np.intp], FloatArray]:
+    """Rows that have another one within reach, the first if none has, and how far they are from the first of them."""
+    steps = np.diff(ordered)
+    is_near = steps < reach
+    near = np.flatnonzero(np.append(is_near, False) | np.append(False, is_near))
     if not len(near):
         near = np.arange(1)
-    places = np.concatenate([[0.0], np.cumsum(np.minimum(np.diff(ordered[near]), reach))]) / spacing
-    places += 0.5 * (np.ceil(places[-1]) - places[-1])  # nodes as far from the last row as from the first
-    return near, places
+    between = steps if len(near) == len(ordered) else np.diff(ordered[near])
+    return near, np.append(0.0, np.cumsum(np.minimum(between, reach)))
+
+
+def _rungs_of_a_grid(widths: FloatArray, extent: float, most_nodes: float) -> FloatArray:
+    """The widths, some of the first, that share a grid: every grid is a pass over all rows."""
+    count = _RUN
+    while count < len(widths) and extent * _NODES_A_WIDTH <= most_nodes * float(widths[: count + _RUN][-1]):
+        count += _RUN
+    return widths[:count]
+
+
+def _grid_places(from_first: FloatArray, spacing: float) -> FloatArray:
+    """Places of rows in units of the spacing, with nodes as far from the last row as from the first."""
+    places = from_first / spacing
+    places += 0.5 * (np.ceil(places[-1]) - places[-1])
+    return places
 
 
 def _central_rows(near: npt.NDArray[np.intp], places: FloatArray) -> tuple[npt.NDArray[np.intp], FloatArray]:
@@ -81,7 +101,7 @@ def _central_rows(near: npt.NDArray[np.intp], places: FloatArray) -> tuple[npt.N
 
 
 def _grid_sums(
-    spectra: npt.NDArray[np.complexfloating],
+    spectra: FloatArray,
     frequency: FloatArray,
     grid: tuple[int, float],
     width: float,
@@ -89,7 +109,8 @@ def _grid_sums(
 ) -> FloatArray:
     """The sums at one width from the transforms of the groups' counts, (groups, groups).
 
-    ``grid`` has so many nodes of one spacing; ``itself``, (groups, 2), are squared weights on one node and on both.
+    ``spectra``, (groups, 2 K), are real and imaginary parts in turn; ``grid`` has so many nodes of one spacing;
+    ``itself``, (groups, 2), are squared weights on one node and on both.
     """
     nodes, spacing = grid
     used = int(np.searchsorted(frequency, _BAND / width))
@@ -97,9 +118,8 @@ def _grid_sums(
     power = np.exp(-0.5 * np.square(width * own)) * (width * np.sqrt(2.0 * np.pi) / (nodes * spacing))
     power /= np.sinc(own * spacing / (2.0 * np.pi)) ** 4  # two nodes for a row blur either row of a pair
     power[1:] *= 2.0  # of the two signs of a frequency one is kept
-    chosen = spectra[:, :used]
-    real, imaginary = np.ascontiguousarray(chosen.real), np.ascontiguousarray(chosen.imag)
-    sums = (real * power) @ real.T + (imaginary * power) @ imaginary.T
+    weighted = spectra[:, : 2 * used] * np.repeat(np.sqrt(power), 2)
+    sums = weighted @ weighted.T  # of a matrix with itself, which is half of the work
     sums[np.diag_indices(len(sums))] -= itself @ [power.sum(), power @ np.cos(own * spacing)]
     return np.asarray(sums)
 

@@ -18,7 +18,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.threads import cores, map_in_order
 
 _PARALLEL_PAIRS = 1 << 22
-_TILE = 1 << 16  # distances at a time: half a megabyte
+_TILE = 1 << 17  # distances at a time: a megabyte
 _PARALLEL_ROWS = 2000
 
 
@@ -53,6 +53,29 @@ class LevelDistances:
         add_unequal(squared, self.codes[start:stop], self.codes[start:], self.apart)
 
 
+class TileRows:
+    """Rows, (N, d), whose squared distances are made tile by tile: by one matrix product each, or by differences.
+
+    Two more columns, |x|^2 and 1 against 1 and |x|^2, make the product the whole distance.
+    """
+
+    def __init__(self, rows: FloatArray, direct: bool) -> None:
+        self._rows, self._is_plain = rows, direct or rows.shape[1] == 0
+        if not self._is_plain:
+            lengths, ones = np.einsum("ij,ij->i", rows, rows)[:, None], np.ones((len(rows), 1))
+            self._first, self._second = np.hstack([-2.0 * rows, lengths, ones]), np.hstack([rows, ones, lengths])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def squared(self, start: int, stop: int) -> FloatArray:
+        """Squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
+        if self._is_plain:
+            return squared_distances(self._rows[start:stop], self._rows[start:], True)
+        squared = self._first[start:stop] @ self._second[start:].T
+        return np.asarray(np.maximum(squared, 0.0, out=squared))
+
+
 def pair_histograms(
     rows: FloatArray,
     omega: FloatArray,
@@ -70,11 +93,12 @@ def pair_histograms(
     bounds = np.searchsorted(groups, np.arange(n_groups + 1))
     starts = np.repeat(omega[bounds[:-1]], np.diff(bounds))
     even = bool(np.all(omega == starts))  # one weight per group: count first, weigh once
+    tiled = TileRows(rows, direct)
 
     def task(g: int) -> FloatArray:
         counts = np.zeros(n_groups * (bins.count + 1))
         members = range(bounds[g], bounds[g + 1])
-        for start, stop, cell, fraction in tiles(rows, groups, bins, members, direct, _TILE, more):
+        for start, stop, cell, fraction in tiles(tiled, groups, bins, members, _TILE, more):
             add_counts(counts, cell, fraction, None if even else np.multiply.outer(omega[start:stop], omega[start:]))
         return counts.reshape(n_groups, -1)[:, :-1]  # of the pairs i < j with i in one group, by the group of j
 
@@ -85,11 +109,10 @@ def pair_histograms(
 
 
 def tiles(
-    rows: FloatArray,
+    rows: TileRows,
     groups: npt.NDArray[np.intp],
     bins: Bins,
     members: range,
-    direct: bool,
     tile: int,
     more: Sequence[MoreColumns] = (),
 ) -> Iterator[tuple[int, int, npt.NDArray[np.int32], FloatArray]]:
@@ -98,17 +121,18 @@ def tiles(
     Cells are numbered by group of the second row, then distance, one more for each group than there are nodes; a pair
     j <= i has the last node, which never counts. Yields start, stop and two arrays (stop - start, N - start).
     """
+    offsets = (groups * (bins.count + 1)).astype(np.int32)
     for start, stop in _spans(members, len(rows), tile):
-        squared = squared_distances(rows[start:stop], rows[start:], direct)  # (k, N - start)
+        squared = rows.squared(start, stop)  # (k, N - start)
         for columns in more:
             columns.add(squared, start, stop)
-        squared[np.tril_indices(stop - start, 0, squared.shape[1])] = np.inf
+        squared[np.tril_indices(stop - start)] = np.inf
         position = np.sqrt(np.sqrt(squared, out=squared), out=squared)
         position *= bins.per_root
         np.minimum(position, bins.count - 1, out=position)
         cell = position.astype(np.int32)
         position -= cell  # now the fraction that goes to the next node
-        cell += (groups[start:] * (bins.count + 1)).astype(np.int32)
+        cell += offsets[start:]
         yield start, stop, cell, position
 
 

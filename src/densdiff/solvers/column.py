@@ -122,7 +122,7 @@ def picture_rows(pair: Pair, seed: int, most: int | None = None) -> Pair:
     """At most so many rows of each table, `PICTURE_ROWS` unless it is said, in their order."""
     most = PICTURE_ROWS if most is None else most
     x, y = (
-        ArraySample(rows[np.sort(selection.draw_rows(seed, len(rows), min(len(rows), most)))])
+        ArraySample(rows[selection.draw_sorted_rows(seed, len(rows), min(len(rows), most))])
         for rows in (pair.x, pair.y)
     )
     return replace(Pair.of(x, y, pair.names, pair.levels, pair.notes), varying=pair.varying)

@@ -59,7 +59,7 @@ def subsample(sample: WeightedSample, seed: int, most: int) -> Subsample:
     if n <= most:
         omega = np.ascontiguousarray(sample.omega)
         return Subsample(sample.rows[:], omega, noise.RowWeights(omega))
-    chosen = np.sort(selection.draw_rows(seed, n, most))
+    chosen = selection.draw_sorted_rows(seed, n, most)
     omega = sample.omega[chosen]
     among = omega / omega.sum()
     share = sum_of_squares(sample.omega) / float(np.square(among).sum())

@@ -27,12 +27,11 @@ class CellForms:
     def of_counts(self, counts: CountArray) -> FloatArray:
         """The statistics for counts of A in the cells, (k, c); (k, M)."""
         n, m = self.counts.sum(axis=1)
-        shares = counts * (1.0 / n + 1.0 / m)
-        shares -= self.counts.sum(axis=0) / m
-        if self.functions is None:
-            return self._squared(shares)
-        kind = cell_power.float_kind(len(self.functions))
-        return self._squared(shares.astype(kind, copy=False) @ self.functions.astype(kind, copy=False))
+        kind = np.float64 if self.functions is None else cell_power.float_kind(len(self.functions))
+        # whole numbers less what they are on average: in single precision too a difference keeps its digits
+        shares = np.subtract(counts, self.counts.sum(axis=0) * (n / (n + m)), dtype=kind)
+        shares *= kind(1.0 / n + 1.0 / m)
+        return self._squared(shares if self.functions is None else shares @ self.functions.astype(kind, copy=False))
 
     def of_units(self, in_units: Any, labels: BoolArray) -> FloatArray:
         """The statistics for labels of units (k, u), True for A, that have rows in the cells, (c, u); (k, M).
@@ -42,13 +41,18 @@ class CellForms:
         if self.functions is None or issparse(in_units) or len(self.functions) < self.functions.shape[1]:
             return self.of_counts(counts_of_units(in_units, labels))
         n, m = self.counts.sum(axis=1)
-        by_unit = np.asarray(in_units.T @ self.functions) * (1.0 / n + 1.0 / m)  # (u, F)
-        by_unit -= (self.counts.sum(axis=0) / m) @ self.functions / labels[0].sum()  # of the units that are A
         kind = cell_power.float_kind(len(self.functions))
-        return self._squared(labels.astype(kind) @ by_unit.astype(kind, copy=False))
+        by_unit = in_units.T.astype(kind, copy=False) @ self.functions.astype(kind, copy=False)  # (u, F)
+        by_unit *= kind(1.0 / n + 1.0 / m)
+        mean = (self.counts.sum(axis=0) / m) @ self.functions / labels[0].sum()  # of the units that are A
+        by_unit -= mean.astype(kind)
+        return self._squared(labels.astype(kind) @ by_unit)
 
     def _squared(self, values: npt.NDArray[np.floating[Any]]) -> FloatArray:
-        return np.asarray(np.square(values, dtype=np.float64) @ self.weights)
+        """Squares in the precision of the values, weighted; weights of any unit are at most 1 in it."""
+        unit = np.maximum(self.weights.max(axis=0), np.finfo(np.float64).tiny)
+        weighted = np.square(values, out=values) @ (self.weights / unit).astype(values.dtype)
+        return np.asarray(weighted * unit)
 
 
 @dataclass(frozen=True)

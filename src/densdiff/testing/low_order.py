@@ -31,7 +31,7 @@ _ROWS = 3000  # pooled rows that ranks, levels and covariance are taken from
 _WIDE = 30  # columns beyond which a pair has one product only
 _OF_A_PAIR = 3  # features of each column that are multiplied
 _MOST_PAIRS = 3000  # that are looked at, the most correlated ones
-_AT_ONCE = 1 << 22  # features held at a time
+_AT_ONCE = 1 << 19  # features held at a time: they stay in the cache, and fresh memory costs more than they do
 _FULL_PRODUCTS = 8  # times the products that are needed: as many are as cheap in a product of matrices
 _ROUNDING = 1e-6  # of a feature's mean size: means that differ by less are the same in single precision
 # Shares: of d columns together 1.5 / d, at least a fifth and at most 70 %; of quadratic forms of several columns from a
