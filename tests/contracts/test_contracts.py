@@ -292,7 +292,7 @@ def test_results_go_to_json_and_back(case):
 
 
 def public_results():
-    """Every public class that shows itself in a notebook; estimators show their parameters, as scikit-learn lets them."""
+    """Every public class that shows itself in a notebook, but estimators, which scikit-learn shows."""
     found = {name: getattr(dd, name) for name in dd.__all__}
     return [name for name, each in found.items() if hasattr(each, "_repr_html_") and not hasattr(each, "get_params")]
 
