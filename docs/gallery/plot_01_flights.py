@@ -18,8 +18,8 @@ result = dd.compare(january, july, names=("January", "July"), random_state=0)
 result
 
 # %%
-# The first line is the answer: at least how many of the rows would have to change. Below it are the columns, those that moved most first, then regions and pairs, and a
-# picture that ranks the columns with the lower limit of each.
+# The first line is the answer: at least how many of the rows would have to change. Below it are the columns, then regions and pairs, and a picture of the columns with the lower
+# limit of each. Columns come in the order of how many rows moved far, between eighths of all rows: delays moved farther than the time in the air, which changed in finer detail.
 #
 # Where is the difference? Regions are rules that a person can read. ``result.to_html("report.html")`` writes all of it as a page that opens offline.
 
