@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from densdiff.core import ridge
 from densdiff.errors import DensDiffError, NumericalError
@@ -69,6 +71,34 @@ def test_hold_out_scores_equal_one_solve_per_lam_and_fold(b):
             theta = np.linalg.solve(G + lam * np.eye(b), train[:, k])
             expected = theta @ G @ theta - 2 * theta @ holdout[:, k]
             np.testing.assert_allclose(found[i, k], expected, rtol=1e-9, atol=1e-10 * (theta @ theta))
+
+
+@given(st.integers(1, 30), st.integers(2, 5), st.floats(0.1, 4.0), st.integers(0, 10**6))
+def test_mean_hold_out_scores_in_the_eigenbasis_equal_those_of_single_folds(b, folds, sigma, seed):
+    G, psi_x, psi_y = case(b, sigma=sigma, seed=seed)
+    features, relabellings = np.concatenate([psi_x, psi_y]), 3
+    random = np.random.default_rng(seed)
+    weights = random.normal(size=(2, folds, relabellings, len(features)))
+    weights -= weights.mean(axis=-1, keepdims=True)
+    weights /= np.abs(weights).sum(axis=-1, keepdims=True) / 2  # a difference of two means
+    train, holdout = weights @ features  # (folds, k, b)
+    columns = [side.reshape(-1, b).T for side in (train, holdout)]
+    expected = ridge.holdout_scores(ridge.Ridge.of(G), LAMS, *columns).reshape(len(LAMS), folds, -1).mean(axis=1)
+    values, vectors = ridge.eigen(G)
+    train, holdout = (side @ vectors for side in (train, holdout))
+    means = [np.square(train).mean(axis=0).T, (train * holdout).mean(axis=0).T]
+    found = ridge.mean_holdout_scores(values, LAMS, *means)
+    # features and eigenvectors are right to about b eps, and h meets a factor of at most 1 / (the smallest lam)
+    largest = np.square(features).sum(axis=1).max()
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=64 * b * 2.3e-16 * largest / LAMS.min())
+
+
+def test_a_lam_that_leaves_g_singular_is_refused():
+    G = np.ones((3, 3))
+    ridge.check_definite(G, 1e-3)
+    with pytest.raises(NumericalError, match="not positive definite"):
+        ridge.check_definite(G, 0.0)
+    np.testing.assert_array_equal(G, 1.0)
 
 
 def spectrum_of(G, psi_x, psi_y):

@@ -147,7 +147,7 @@ def test_more_groups_than_a_short_integer_holds(fused):
 
 
 def test_without_numba_the_sum_is_numpys(monkeypatch):
-    for name in ("fused", "fused_tiles"):
+    for name in ("fused", "fused_tiles", "compiling"):
         monkeypatch.delitem(sys.modules, f"densdiff.engines.{name}", raising=False)
         monkeypatch.delattr(engines, name, raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
@@ -206,6 +206,8 @@ def test_categories_stay_with_numpy(monkeypatch):
 
 
 def test_a_place_that_cannot_be_written_costs_only_the_time_to_compile(tiles):
+    from densdiff.engines import compiling
+
     namespace = {}
     exec("def double(x):\n    return 2 * x", namespace)  # code without a file: numba has nowhere to keep it
-    assert tiles._compiled_on_disk(namespace["double"])(21) == 42
+    assert compiling.compiled_on_disk(namespace["double"])(21) == 42

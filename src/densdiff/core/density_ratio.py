@@ -5,7 +5,7 @@ mixture: convex, EM climbs, and max_l g_l - gamma'g (g the gradient) bounds what
 accelerated EM on many problems at once; `maximize` takes one problem to full accuracy by an interior-point method.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from densdiff.core import kernel
 from densdiff.core.scaling import FloatArray
+
+# psi, weights, means, start, tol, most cycles -> alpha, gaps: see `climb`
+Climb = Callable[[FloatArray, FloatArray, FloatArray, FloatArray, float, int], tuple[FloatArray, FloatArray]]
 
 FOLD_GAP = 1e-3  # accuracy of a log-likelihood that is only compared with others
 FINAL_GAP = 1e-6
@@ -22,8 +25,8 @@ MOST_CYCLES = 2000
 # its mean counts as this much, so no log ratio leaves +-log(1e100). Smaller features count as 0, so that no product
 # below is a denormal number, which would slow a matrix product a hundredfold.
 LEAST = 1e-100
-_FIRST_LENGTH = 4.0
-_LEAST_SHARE = 0.1  # of the second EM step, which the extrapolation of a square root must keep
+FIRST_LENGTH, LEAST_LENGTH = 4.0, 1.5
+LEAST_SHARE = 0.1  # of the second EM step, which the extrapolation of a square root must keep
 _JITTER = 1e-14  # of the interior-point matrix, whose trace is at most about 1
 _TO_BOUNDARY = 0.995
 _MOST_STEPS = 60
@@ -78,7 +81,7 @@ def _squarem(
     """
     solutions, gap = start.copy(), np.full(start.shape[1], np.inf)
     active = np.arange(start.shape[1])
-    gamma, longest = start, np.full(start.shape[1], _FIRST_LENGTH)
+    gamma, longest = start, np.full(start.shape[1], FIRST_LENGTH)
     gradient, _ = _gradient(psi, weights, scale, gamma)
     for _ in range(max_cycles):
         mass = np.einsum("lc,lc->c", gamma, gradient)
@@ -98,7 +101,9 @@ def _squarem(
         gradient, ratio = _gradient(psi, weights, scale, far)
         ratio /= ratio_1
         fell = ~(np.einsum("ic,ic->c", weights, np.log(ratio, out=ratio)) >= 0)
-        longest = np.where(fell, np.maximum(0.5 * longest, 1.5), np.where(length < longest, longest, 4.0 * longest))
+        longest = np.where(
+            fell, np.maximum(0.5 * longest, LEAST_LENGTH), np.where(length < longest, longest, 4.0 * longest)
+        )
         if fell.any():
             far[:, fell] = _normalized(second[:, fell], scale[:, fell])
             gradient[:, fell], _ = _gradient(psi, weights[:, fell], scale[:, fell], far[:, fell])
@@ -133,7 +138,7 @@ def _extrapolated(
     bend += 2.0 * step
     bend *= length
     bend += root
-    end *= _LEAST_SHARE
+    end *= LEAST_SHARE
     np.maximum(bend, end, out=bend)
     bend *= bend
     return _normalized(bend, scale), length
@@ -226,6 +231,7 @@ def hold_out_scores(
     rows_x: tuple[FloatArray, FloatArray],
     means_y: tuple[FloatArray, FloatArray],
     allowed: npt.NDArray[np.bool_],
+    climb: Climb = climb,
 ) -> FloatArray:
     """Hold-out mean_X log r - mean_Y r + 1 of B problems, (B,): expected to be at most KL(p || q), where r = p/q is.
 
@@ -247,6 +253,7 @@ def permuted_divergences(
     members: npt.NDArray[np.bool_],
     folds: npt.NDArray[np.integer] | None = None,
     centers: npt.NDArray[np.bool_] | None = None,
+    climb: Climb = climb,
 ) -> tuple[FloatArray, npt.NDArray[np.intp]]:
     """KL(p || q) of each relabelling of the pooled rows, (B,), and the index of the sigma it used, (B,).
 
@@ -259,7 +266,7 @@ def permuted_divergences(
     if len(sigmas) > 1:
         if folds is None:
             raise ValueError("a choice among sigmas needs folds")
-        level = _best_levels(squared, sigmas, members, folds, centers)
+        level = _best_levels(squared, sigmas, members, folds, centers, climb)
     divergences = np.empty(len(members))
     used = np.unique(level)
     for i, psi in zip(used, feature_ladder(squared, sigmas[used]), strict=True):
@@ -278,6 +285,7 @@ def _best_levels(
     members: npt.NDArray[np.bool_],
     folds: npt.NDArray[np.integer],
     centers: npt.NDArray[np.bool_],
+    climb: Climb,
 ) -> npt.NDArray[np.intp]:
     """The sigma of highest hold-out score of each relabelling, the wider between equals; (B,).
 
@@ -293,7 +301,8 @@ def _best_levels(
             of_x, basis = members[batch, :, None], centers[batch, :, None]
             rows_x, rows_y = ((_equal_weights(side & ~out), _equal_weights(side & out)) for side in (of_x, ~of_x))
             means_y = psi.T @ rows_y[0], psi.T @ rows_y[1]
-            fold_scores = hold_out_scores(psi, rows_x, means_y, np.concatenate(list(basis & ~out), axis=1))
+            allowed = np.concatenate(list(basis & ~out), axis=1)
+            fold_scores = hold_out_scores(psi, rows_x, means_y, allowed, climb)
             scores[i, batch] = fold_scores.reshape(-1, count).mean(axis=1)
     return np.asarray(scores.argmax(axis=0))
 

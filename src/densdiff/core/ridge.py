@@ -93,6 +93,24 @@ def holdout_scores(ridge: Ridge, lams: FloatArray, train: FloatArray, holdout: F
     return scores
 
 
+def mean_holdout_scores(values: FloatArray, lams: FloatArray, squares: FloatArray, products: FloatArray) -> FloatArray:
+    """Mean over the folds of theta'H theta - 2 theta'h_holdout, (L, k), from k cross-validations in G's eigenbasis.
+
+    There theta is h_train / (value + lam), so that all a mean over folds needs is those of h_train^2, ``squares``
+    (b, k), and of h_train h_holdout, ``products`` (b, k).
+    """
+    inverse = 1.0 / (values + np.asarray(lams)[:, None])  # (L, b)
+    return np.asarray((values * np.square(inverse)) @ squares - (2.0 * inverse) @ products)
+
+
+def check_definite(gram: FloatArray, lam: float) -> None:
+    """Refuse a lam with which G + lam I cannot be told from a singular matrix."""
+    matrix = gram.copy()
+    matrix.flat[:: len(matrix) + 1] += lam
+    if lapack.dpotrf(matrix.T, lower=1, overwrite_a=True)[1] != 0:
+        raise _not_definite(lam)
+
+
 @dataclass(frozen=True)
 class Forms:
     """One model's quadratic forms: E4 = plain, E5 = plain - lam_term, E6 = plain + lam_term, E7 = E6 - correction."""

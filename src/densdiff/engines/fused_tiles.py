@@ -6,16 +6,14 @@ imported by nothing but `fused`.
 """
 
 import platform
-from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import types
 
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.compiling import compiled, compiled_on_disk, instruction, prefer_wide_vectors
 
 TILE = 64  # centers
 TILE_ROWS = 16  # fewer would be ruled by the cost of a call, more leave the first cache
@@ -45,45 +43,13 @@ _ROUND = 1.5 * 2.0**52  # added to a number, its low bits are the nearest intege
 _LEAST = -1023.0  # 2^-1023 comes out as 0 exactly, because its exponent bits do
 
 
-def _instruction(function: Callable[..., Any]) -> Callable[..., Any]:
-    return intrinsic(function)
-
-
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    compiled: Callable[..., Any] = njit(function, nogil=True, fastmath={"contract", "nsz"}, error_model="numpy")
-    return compiled
-
-
-def _compiled_on_disk(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, compiled at the first call and stored on disk, if there is a place to write.
-
-    Measured on a core of 2.3 GHz: about 3 s to compile, 0.2 s to load what was stored, 0.2 s to import numba.
-    """
-    dispatcher: Any = _compiled(function)
-    with suppress(RuntimeError):  # neither the folder of this file nor the user's cache can be written
-        dispatcher.enable_caching()
-    cached: Callable[..., Any] = dispatcher
-    return cached
-
-
-@_instruction
-def _prefer_wide_vectors(context: Any) -> Any:
-    """Let LLVM use 512-bit vectors, which it avoids by default: a third less time where there are any."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        set.add(builder.function.attributes, '"prefer-vector-width"="512"')  # llvmlite's own add knows few names
-        return context.get_dummy_value()
-
-    return types.none(), generate
-
-
 def _call_with_slot(builder: Any, name: str, slot: Any) -> None:
     pointer = builder.bitcast(slot, ir.IntType(8).as_pointer())
     kind = ir.FunctionType(ir.VoidType(), [pointer.type])
     builder.call(builder.module.declare_intrinsic(name, (), kind), [pointer])
 
 
-@_instruction
+@instruction
 def _status(context: Any) -> Any:
     """How this thread computes (MXCSR); 0 on machines that are not x86, where denormals cost nothing."""
 
@@ -97,7 +63,7 @@ def _status(context: Any) -> Any:
     return types.int32(), generate
 
 
-@_instruction
+@instruction
 def _set_status(context: Any, value: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if _X86:
@@ -109,10 +75,10 @@ def _set_status(context: Any, value: Any) -> Any:
     return types.none(types.int32), generate
 
 
-@_compiled
+@compiled
 def expanded_distances(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
     """Products of 16 rows and 64 centers, which are |x|^2 + |c|^2 - 2xc if rows and centers were packed for it."""
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     tile = tiles[t]
     for i in range(start, start + TILE_ROWS, _QUAD):
         four = squared[(i - start) * TILE :]
@@ -138,10 +104,10 @@ def expanded_distances(squared: FloatArray, rows: FloatArray, start: int, tiles:
                 four[3 * TILE + c] = four[3 * TILE + c] + d0 * x0 + d1 * x1 + d2 * x2 + d3 * x3
 
 
-@_compiled
+@compiled
 def direct_distances(squared: FloatArray, rows: FloatArray, start: int, tiles: FloatArray, t: int) -> None:
     """Squared distances of 16 rows and 64 centers by direct differences."""
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     tile = tiles[t]
     for i in range(start, start + TILE_ROWS, _QUAD):
         four = squared[(i - start) * TILE :]
@@ -159,14 +125,14 @@ def direct_distances(squared: FloatArray, rows: FloatArray, start: int, tiles: F
                 four[3 * TILE + c] = four[3 * TILE + c] + (d0 - x0) * (d0 - x0) + (d1 - x1) * (d1 - x1)
 
 
-@_compiled
+@compiled
 def exponentials(psi: FloatArray, squared: FloatArray, scale: float) -> None:
     """psi = 2^(scale * squared) for scale < 0, which numba's own exp does one by one.
 
     The power is an integer n and a fraction r of at most 1/2: 2^r is a polynomial, and n is added to its exponent bits.
     An expanded square below 0 is not lifted to 0, as the error of that sign is as small as the other's.
     """
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     for c in range(len(squared)):
         power = scale * squared[c]
         power = power if power > _LEAST else _LEAST
@@ -178,10 +144,10 @@ def exponentials(psi: FloatArray, squared: FloatArray, scale: float) -> None:
         psi[c] = np.int64(bits).view(np.float64)
 
 
-@_compiled
+@compiled
 def _add_five_levels(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
     """Add five levels, each the square of the one before; psi is left at the square of the last."""
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     sums = all_sums[level * TILE :]
     for i in range(0, TILE_ROWS, _QUAD):
         four = psi[i * TILE :]
@@ -195,10 +161,10 @@ def _add_five_levels(all_sums: FloatArray, level: int, psi: FloatArray, weights:
             four[c], four[TILE + c], four[2 * TILE + c], four[3 * TILE + c] = p0, p1, p2, p3
 
 
-@_compiled
+@compiled
 def _add_one_level(all_sums: FloatArray, level: int, psi: FloatArray, weights: FloatArray, start: int) -> None:
     """Add one level."""
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     sums = all_sums[level * TILE :]
     for i in range(0, TILE_ROWS, _QUAD):
         four = psi[i * TILE :]
@@ -208,14 +174,14 @@ def _add_one_level(all_sums: FloatArray, level: int, psi: FloatArray, weights: F
             sums[c] = sums[c] + w0 * four[c] + w1 * four[TILE + c] + w2 * four[2 * TILE + c] + w3 * four[3 * TILE + c]
 
 
-@_compiled
+@compiled
 def _square(psi: FloatArray) -> None:
-    _prefer_wide_vectors()
+    prefer_wide_vectors()
     for c in range(len(psi)):
         psi[c] = psi[c] * psi[c]
 
 
-@_compiled
+@compiled
 def _add_levels(
     sums: FloatArray,
     psi: FloatArray,
@@ -246,7 +212,7 @@ def _add_levels(
         level += RUNGS if five else 1
 
 
-@_compiled
+@compiled
 def pack_rows(rows: FloatArray, columns: int, direct: bool) -> Any:
     """Rows of zeros added to fill the last tile, columns to make the products: (16 k, q)."""
     n, d = rows.shape
@@ -262,7 +228,7 @@ def pack_rows(rows: FloatArray, columns: int, direct: bool) -> Any:
     return filled
 
 
-@_compiled_on_disk
+@compiled_on_disk
 def block_sums(
     rows: FloatArray, weights: FloatArray, tiles: FloatArray, scales: FloatArray, plan: Any, direct: bool
 ) -> Any:

@@ -15,6 +15,7 @@ from densdiff.solvers.base import Model, Side
 from densdiff.solvers.prepared import WeightedSample
 
 LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum
+_KEPT_SPECTRA = 16
 _TRACE_ROWS = 4096  # the correction of E7 is O(1/n): this many rows of a sample tell it well enough
 
 
@@ -27,7 +28,7 @@ class CenterKernel:
         self.centers, self.categories = centers, categories
         self._numbers, self._codes = (centers, centers[:, :0]) if categories is None else categories.split(centers)
         self.direct = kernel.needs_direct_differences(radius, smallest, self._numbers.shape[1])
-        self._cached_root: tuple[float, float, FloatArray] = (0.0, 0.0, np.empty((0, 0)))
+        self._gram_eigens: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     def with_categories(self, categories: kernel.Categories) -> "CenterKernel":
         """These centers with another kernel between levels."""
@@ -87,12 +88,20 @@ class CenterKernel:
         return np.full(len(points), peak * np.exp(scale))
 
     def root(self, sigma: float, lam: float) -> FloatArray:
-        """A matrix R with RR' = M, (b, b); the last one is cached."""
-        if self._cached_root[:2] != (sigma, lam):
-            values, vectors = ridge.eigen(next(self.grams(np.array([sigma]))))
-            a = 1.0 / (values + lam)
-            self._cached_root = (sigma, lam, vectors * np.sqrt(a + lam * a**2))
-        return self._cached_root[2]
+        """A matrix R with RR' = M, (b, b)."""
+        values, vectors = self.gram_eigen(sigma)
+        a = 1.0 / (values + lam)
+        return np.asarray(vectors * np.sqrt(a + lam * a**2))
+
+    def gram_eigen(self, sigma: float) -> tuple[FloatArray, FloatArray]:
+        """Eigenvalues (b,) and eigenvectors (b, b) of G; those of the last few sigmas are kept, for other lams."""
+        spectrum = self._gram_eigens.get(sigma)
+        if spectrum is None:
+            spectrum = ridge.eigen(next(self.grams(np.array([sigma]))))
+            if len(self._gram_eigens) >= _KEPT_SPECTRA:
+                self._gram_eigens.pop(next(iter(self._gram_eigens)), None)
+            self._gram_eigens[sigma] = spectrum
+        return spectrum
 
     def plain_features(self, sigma: float, rows: FloatArray) -> FloatArray:
         """The features psi of rows, (k, b)."""

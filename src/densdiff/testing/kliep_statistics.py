@@ -8,6 +8,7 @@ from densdiff.core import density_ratio, selection
 from densdiff.core.kernel import needs_direct_differences, radius, squared_distances
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
+from densdiff.engines.ratio_climbs import climb_for
 from densdiff.testing.refit import CrossValidation, folds_by_position
 from densdiff.testing.statistics import BaseStatistics, Model, ReportedModel
 
@@ -44,7 +45,9 @@ class KliepStatistics(BaseStatistics):
             )
         folds = CrossValidation(self.settings.seed, n_folds, sigmas).draw_folds(*self.sizes)
         groups = folds_by_position(labels, folds.groups_x.all(), folds.groups_y.all()) % n_folds
-        divergences, level = density_ratio.permuted_divergences(self.squared, sigmas, labels, groups, centers)
+        n_centers = min(self.sizes[0], self.settings.n_centers)
+        climb = climb_for(len(labels) * n_folds * len(sigmas), self.sizes[0], n_centers)
+        divergences, level = density_ratio.permuted_divergences(self.squared, sigmas, labels, groups, centers, climb)
         self.models = self.models or [(float(sigmas[level[0]]), np.nan)]
         return divergences[:, None]
 

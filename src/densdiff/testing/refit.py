@@ -21,6 +21,7 @@ from densdiff.testing.statistics import BaseStatistics, Model
 from densdiff.testing.units import Units
 
 IntArray = selection.IntArray
+_WEIGHTS = 1 << 24  # of rows in the folds of some relabellings: 128 MiB
 
 
 @dataclass(frozen=True)
@@ -142,37 +143,54 @@ def _best_models(scores: FloatArray, sigmas: FloatArray, lams: list[FloatArray])
 
 def refitted_centers(data: Prepared, kernel: CenterKernel, search: CrossValidation) -> Refitted:
     """E6 at the model with the lowest hold-out score: all folds of all relabellings share each G."""
-    rows, sizes, units = data.pooled_rows, data.sizes, Units.of_rows(*data.sizes)
-    sigmas, n_folds = search.sigmas, search.n_folds
-    folds = search.draw_folds(*sizes)
-    masses = [np.bincount(groups) / len(groups) for groups in (folds.groups_x.all(), folds.groups_y.all())]
-    lams = [
-        np.asarray(search.lams) if search.lams is not None else LAM_GRID * kernel.mean_row_sum(float(sigma))
-        for sigma in sigmas
-    ]
-
-    def choose(labels: BoolArray) -> list[Model]:
-        groups = folds_by_position(labels, folds.groups_x.all(), folds.groups_y.all())
-        member = [(groups == g) / sizes[g >= n_folds] for g in range(2 * n_folds)]  # each (k, N)
-        scores = np.empty((len(sigmas), len(lams[0]), len(labels)))
-        for level, (psi, G) in enumerate(zip(kernel.ladder(sigmas, rows), kernel.grams(sigmas), strict=True)):
-            sums = np.array([part @ psi for part in member])  # (groups, k, b)
-            scores[level] = _fold_scores(sums, masses, folds.members, G, lams[level], n_folds)
-            scores[level] *= np.exp(kernel.log_scale(float(sigmas[-1])) - kernel.log_scale(float(sigmas[level])))
-        return _best_models(scores, sigmas, lams)
-
-    return Refitted(choose, lambda models: CenterStatistics(data, models, kernel, units), kernel.log_scale)
+    chooser, units = _CenterChooser(data, kernel, search), Units.of_rows(*data.sizes)
+    return Refitted(chooser.choose, lambda models: CenterStatistics(data, models, kernel, units), kernel.log_scale)
 
 
-def _fold_scores(
-    sums: FloatArray, masses: list[FloatArray], members: FloatArray, G: FloatArray, lams: FloatArray, n_folds: int
-) -> FloatArray:
-    """Mean hold-out score of each relabelling, (L, k), from sums of features by fold, (2 folds, k, b)."""
-    train, holdout = np.zeros((2, n_folds, *sums.shape[1:]))
-    for sign, mass, part in zip((1.0, -1.0), masses, (sums[:n_folds], sums[n_folds:]), strict=True):
-        for t, member in enumerate(members):
-            holdout[t] += sign * np.tensordot(member, part, 1) / (member @ mass)
-            train[t] += sign * np.tensordot(1.0 - member, part, 1) / ((1.0 - member) @ mass)
-    columns = [np.ascontiguousarray(part.reshape(-1, part.shape[2]).T) for part in (train, holdout)]  # (b, folds * k)
-    scores = ridge.holdout_scores(ridge.Ridge.of(G), lams, *columns)
-    return np.asarray(scores.reshape(len(lams), n_folds, -1).mean(axis=1))
+class _CenterChooser:
+    """Hold-out scores of every model in the eigenbasis of each G, where they are sums of squares and products."""
+
+    def __init__(self, data: Prepared, kernel: CenterKernel, search: CrossValidation) -> None:
+        self.rows, self.kernel, self.sigmas = data.pooled_rows, kernel, search.sigmas
+        self.folds, self.n_folds = search.draw_folds(*data.sizes), search.n_folds
+        self.lams = [
+            np.asarray(search.lams) if search.lams is not None else LAM_GRID * kernel.mean_row_sum(float(sigma))
+            for sigma in search.sigmas
+        ]
+        for sigma, lams in zip(search.sigmas, self.lams, strict=True):
+            ridge.check_definite(next(kernel.grams(np.array([sigma]))), float(lams.min()))
+
+    def choose(self, labels: BoolArray) -> list[Model]:
+        """The model with the lowest mean hold-out score of each relabelling."""
+        step = max(1, _WEIGHTS // (2 * self.n_folds * labels.shape[1]))
+        scores = [self._scores(labels[first : first + step]) for first in range(0, len(labels), step)]
+        return _best_models(np.concatenate(scores, axis=2), self.sigmas, self.lams)
+
+    def _scores(self, labels: BoolArray) -> FloatArray:
+        """Mean hold-out score of each model and relabelling, (S, L, k)."""
+        groups = folds_by_position(labels, self.folds.groups_x.all(), self.folds.groups_y.all())
+        weights = np.take(self._group_weights(), groups, axis=1)  # (2 folds, k, N)
+        scores = np.empty((len(self.sigmas), len(self.lams[0]), len(labels)))
+        smallest = self.kernel.log_scale(float(self.sigmas[-1]))
+        for level, psi in enumerate(self.kernel.ladder(self.sigmas, self.rows)):
+            sigma, lams = float(self.sigmas[level]), self.lams[level]
+            values, vectors = self.kernel.gram_eigen(sigma)
+            means = weights @ (psi @ vectors)  # (2 folds, k, b)
+            train, holdout = means[: self.n_folds], means[self.n_folds :]
+            squares, products = (np.einsum("fkb,fkb->bk", train, side) / self.n_folds for side in (train, holdout))
+            scores[level] = ridge.mean_holdout_scores(values, lams, squares, products)
+            scores[level] *= np.exp(smallest - self.kernel.log_scale(sigma))
+        return scores
+
+    def _group_weights(self) -> FloatArray:
+        """What a row of each group weighs in h of the training rows of each fold, and of its hold-out rows.
+
+        (2 folds, 2 groups): the groups of X have positive weights, those of Y negative ones.
+        """
+        members = self.folds.members > 0  # (folds, groups)
+        tables = []
+        for is_used in (~members, members):
+            counts = (is_used @ groups.counts() for groups in (self.folds.groups_x, self.folds.groups_y))
+            of_x, of_y = (is_used / count[:, None] for count in counts)
+            tables.append(np.hstack([of_x, -of_y]))
+        return np.vstack(tables)
