@@ -193,12 +193,6 @@ CLAIMS = {
     "memory beyond the tables": ("bench", "compare", Row(TABLES, "memory beyond the tables")),
     "moved columns that are found": ("bench", "compare", Row(TABLES, "moved columns found")),
     "other columns that are reported": ("bench", "compare", Row(TABLES, "other columns found")),
-    "a shift, LSDDDriftOnline": ("bench", "monitor", *beside("", "delay after shift of 1", LSDD)),
-    "a shift, MMDDriftOnline": ("bench", "monitor", *beside("", "delay after shift of 1", MMD)),
-    "twice the spread, LSDDDriftOnline": ("bench", "monitor", *beside("", "delay after scale of 2", LSDD)),
-    "twice the spread, MMDDriftOnline": ("bench", "monitor", *beside("", "delay after scale of 2", MMD)),
-    "a correlation, LSDDDriftOnline": ("bench", "monitor", *beside("", "delay after correlation", LSDD)),
-    "a correlation, MMDDriftOnline": ("bench", "monitor", *beside("", "delay after correlation", MMD)),
     **{
         text: ("bench", "delays", *beside("", f"delay after {change}", "tuned CUSUM"))
         for change, text in list(DELAYS.items())[:6]
@@ -213,7 +207,7 @@ CLAIMS = {
     },
     **{
         f"{DELAYS[change]}, {peer}": ("bench", "delays", *beside("", f"delay after {change}, d = 2", peer))
-        for peer in ("ADWIN", "PageHinkley")
+        for peer in ("ADWIN", "PageHinkley", LSDD, MMD)
         for change in ("mean .5", "spread 2", "correlation .8")
     },
     "calibration": ("bench", "monitor", *beside("", "calibrate", LSDD)),

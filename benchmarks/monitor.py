@@ -1,68 +1,33 @@
-"""The monitor beside alibi-detect's online detectors: seconds to calibrate, seconds a row, delays after a change.
+"""The monitor beside alibi-detect's online detectors: seconds to calibrate and seconds a row; delays are in `delays`.
 
 The peer lives in the virtual environment of `benchmarks.peers`. Both sides run in fresh processes on one core, one
-after the other, on the same references and the same streams, with the same window and the same number of centers; the
-peer keeps its default of 1000 bootstraps. Both count a run from the first row: the peer fills its first window with
-rows of the reference, this library waits until the window is full.
-
-Delays are compared at the same realized run length: this library is asked for the one that the peer turned out to
-have, and its own is measured as well. A delay is the number of rows from the change to the alarm, after a window of
-calm rows; a stream with an alarm in its calm rows is left out.
+after the other, on the same reference and the same rows, with the same window and the same number of centers; the peer
+keeps its default of 1000 bootstraps.
 """
 
 import json
 import sys
 
-import numpy as np
-
 from benchmarks.measure import one_core, record, skip
 from benchmarks.peers import PEER, Skipped, call, peer_python
 
 WINDOW, ASKED, CENTERS = 50, 500, 150
-CHANGES = {"shift": "shift of 1", "scale": "scale of 2", "correlation": "correlation 0.8"}
 RUN_SECONDS = 7200
 
-# A side gives warm(), build(rows, run length), restart(), step(row), many() and first(rows), which is the place of the
-# first alarm or -1.
-STREAMS = """
+# A side gives build(rows, run length), step(row) and many(), seconds a row of a block of rows.
+TIMES = """
 import json, sys, time
 import numpy as np
-n, window, centers, streams = map(int, sys.argv[1:5])
-asked = float(sys.argv[5])
-references = json.loads(sys.argv[6])
+n, window, centers = map(int, sys.argv[1:4])
+asked = float(sys.argv[4])
 
-def rows(random, count, change=None):
-    found = random.standard_normal((count, 2))
-    if change == "shift":
-        found[:, 0] += 1.0
-    elif change == "scale":
-        found *= 2.0
-    elif change == "correlation":
-        found[:, 1] = 0.8 * found[:, 0] + 0.6 * found[:, 1]
-    return found
-
-def until_alarm(random, change=None):
-    seen = 0
-    while seen < 20 * asked:
-        place = first(rows(random, 64, change))
-        if place >= 0:
-            return seen + place + 1
-        seen += 64
-    return seen
-
-def run_length(reference, stream):
-    restart()
-    return until_alarm(np.random.default_rng([reference, 1, stream]))
-
-def delay(reference, stream, change):
-    restart()
-    random = np.random.default_rng([reference, 2, stream])
-    return until_alarm(random, change) if first(rows(random, window)) < 0 else None
+def rows(seed, count):
+    return np.random.default_rng(seed).standard_normal((count, 2))
 
 def per_step():
     times = []
     for block in range(25):
-        points = rows(np.random.default_rng(block), 2 * window)
+        points = rows(block, 2 * window)
         start = time.perf_counter()
         for point in points:
             step(point)
@@ -70,20 +35,11 @@ def per_step():
     return min(times)
 
 def measure():
-    warm()
-    for reference in references:
-        x = rows(np.random.default_rng([reference, 0]), n)
-        start = time.perf_counter()
-        build(x, asked)
-        found = dict(calibrate=time.perf_counter() - start)
-        restart()
-        found["step"] = per_step()
-        found["many"] = many()
-        found["runs"] = [run_length(reference, stream) for stream in range(streams)]
-        for change in ("shift", "scale", "correlation"):
-            late = [delay(reference, stream, change) for stream in range(streams)]
-            found[change] = [value for value in late if value is not None]
-        print(json.dumps(found), flush=True)
+    build(rows(0, 400), 100.0)  # what is loaded and compiled once does not count
+    start = time.perf_counter()
+    build(rows(1, n), asked)
+    calibrate = time.perf_counter() - start
+    print(json.dumps(dict(calibrate=calibrate, step=per_step(), many=many())), flush=True)
 """
 THEIRS = """
 import logging
@@ -92,25 +48,15 @@ from alibi_detect import cd
 logging.disable(logging.INFO)
 torch.set_num_threads(1)
 
-def warm():
-    build(rows(np.random.default_rng(0), 400), 100.0, n_bootstraps=200)
-
-def build(x, run_length, **how):
+def build(x, run_length):
     global detector
     torch.manual_seed(0)
-    if sys.argv[7] == "LSDDDriftOnline":
-        how["n_kernel_centers"] = centers
-    way = getattr(cd, sys.argv[7])
+    how = {"n_kernel_centers": centers} if sys.argv[5] == "LSDDDriftOnline" else {}
+    way = getattr(cd, sys.argv[5])
     detector = way(x.astype(np.float32), run_length, window, backend="pytorch", device="cpu", verbose=False, **how)
-
-def restart():
-    detector.reset_state()
 
 def step(row):
     return detector.predict(row.astype(np.float32))["data"]["is_drift"]
-
-def first(points):
-    return next((i for i, row in enumerate(points) if step(row)), -1)
 
 def many():
     return None
@@ -120,25 +66,16 @@ measure()
 OURS = """
 import densdiff as dd
 
-def warm():
-    build(rows(np.random.default_rng(0), 400), 100.0)
-
 def build(x, run_length):
     global monitor
     model = dd.LSDD(solver="centers", n_centers=centers)
     monitor = dd.ChangeMonitor(x, window=window, run_length=run_length, model=model, random_state=0)
 
-def restart():
-    monitor.reset()
-
 def step(row):
     return monitor.update(row).alarm
 
-def first(points):
-    return next((i for i, found in enumerate(monitor.update_many(points)) if found.alarm), -1)
-
 def many():
-    points = rows(np.random.default_rng(0), 4000)
+    points = rows(0, 4000)
     start = time.perf_counter()
     monitor.update_many(points)
     return (time.perf_counter() - start) / len(points)
@@ -172,75 +109,37 @@ def long_stream(rows):
     record(f"memory of {int(seen):,} rows", float(more), unit="MiB")
 
 
-def measured(python, program, n, streams, asked, references, *options):
-    """One dictionary a reference: seconds, run lengths, delays."""
-    numbers = [*map(str, (n, WINDOW, CENTERS, streams, asked)), json.dumps(references)]
-    text = call([python, "-c", STREAMS + program, *numbers, *options], RUN_SECONDS, "running it")
-    return [json.loads(row) for row in text.splitlines() if row.startswith("{")]
-
-
-def least(found, what):
-    return min(one[what] for one in found)
-
-
-def mean(found, what):
-    """Over all streams, and a standard error from all of them as well: references differ less than streams do."""
-    values = np.concatenate([one[what] for one in found])
-    return values.mean(), values.std(ddof=1) / np.sqrt(len(values))
+def measured(python, program, n, *options):
+    """Seconds to calibrate, of a row, and of a row among many."""
+    numbers = map(str, (n, WINDOW, CENTERS, ASKED))
+    text = call([python, "-c", TIMES + program, *numbers, *options], RUN_SECONDS, "running it")
+    return json.loads(text.splitlines()[-1])
 
 
 def speed_row(label, found):
-    many = f"{1e6 * least(found, 'many'):12.0f} us" if found[0]["many"] else ""
-    print(f"{label:32s}{least(found, 'calibrate'):10.2f} s{1e6 * least(found, 'step'):12.0f} us{many}", flush=True)
-
-
-def delay_row(label, found):
-    cells = "".join(f"{value:12.1f} ({error:4.1f})" for value, error in (mean(found, change) for change in CHANGES))
-    value, error = mean(found, "runs")
-    print(f"{label:32s}{value:8.0f} ({error:3.0f}){cells}", flush=True)
-
-
-def compared(peers, matched):
-    print("\ndelays at the same realized run length, rows; in brackets standard errors over streams")
-    print(f"{'':32s}{'run length':>14s}" + "".join(f"{what:>19s}" for what in CHANGES.values()))
-    for name, found in peers.items():
-        delay_row(f"alibi-detect {name}", found)
-        delay_row("densdiff, asked for the same", matched[name])
-        beside = {"peer": name, "unit": "rows", "means": "of its delay"}
-        ratios = [
-            record(f"delay after {CHANGES[key]}", mean(matched[name], key)[0], mean(found, key)[0], **beside)
-            for key in CHANGES
-        ]
-        print(f"{'densdiff / alibi-detect':32s}{'':14s}" + "".join(f"{ratio:19.2f}" for ratio in ratios), flush=True)
+    many = f"{1e6 * found['many']:12.0f} us" if found["many"] else ""
+    print(f"{label:32s}{found['calibrate']:10.2f} s{1e6 * found['step']:12.0f} us{many}", flush=True)
 
 
 def main(quick=False):
-    n, references, streams = (500, [0], 20) if quick else (2000, [0, 1, 2], 80)
+    n = 500 if quick else 2000
     with one_core():
         print(f"reference of {n} x 2, window {WINDOW}, run length {ASKED}, {CENTERS} centers")
         print(f"{'':32s}{'calibrate':>12s}{'update, row':>15s}{'update_many':>15s}")
-        ours = measured(sys.executable, OURS, n, streams, ASKED, references)
+        ours = measured(sys.executable, OURS, n)
         speed_row("densdiff", ours)
         long_stream(1_000_000 if quick else 10_000_000)
-        peers, matched = {}, {}
         try:
             python = peer_python(PEER)
             for name in ("LSDDDriftOnline", "MMDDriftOnline"):
-                peers[name] = measured(python, THEIRS, n, streams, ASKED, references, name)
-                speed_row(f"alibi-detect {name}", peers[name])
+                found = measured(python, THEIRS, n, name)
+                speed_row(f"alibi-detect {name}", found)
+                for what, goal in (("calibrate", "at least 10"), ("step", "at least 5")):
+                    goal = goal if name == "LSDDDriftOnline" else ""
+                    ratio = record(what, ours[what], found[what], peer=name, goal=goal)
+                    print(f"{name}: {what} {ratio:.1f} times faster{goal and f' (to reach: {goal})'}")
         except Skipped as why:
             skip("alibi-detect", why)
-        for name, found in peers.items():
-            for what, goal in (("calibrate", "at least 10"), ("step", "at least 5")):
-                goal = goal if name == "LSDDDriftOnline" else ""
-                ratio = record(what, least(ours, what), least(found, what), peer=name, goal=goal)
-                print(f"{name}: {what} {ratio:.1f} times faster{goal and f' (to reach: {goal})'}")
-            asked = max(round(mean(found, "runs")[0]), WINDOW + 1)
-            matched[name] = measured(sys.executable, OURS, n, streams, asked, references)
-        value, error = mean(ours, "runs")
-        print(f"\nasked for {ASKED}, densdiff realized {value:.0f} ({error:.0f}) on average")
-        if matched:
-            compared(peers, matched)
 
 
 if __name__ == "__main__":
