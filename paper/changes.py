@@ -218,7 +218,7 @@ def _reason(kind: str, first: bool) -> str:
     if kind == SPEECH:
         return (
             "A divergence has no upper end: where speech begins after silence its values were never seen, and KLIEP's "
-            "score is a high needle. Its lead shrinks with the noise of the room; the paper's recording was a noisy one."
+            "score is a high needle. Its lead shrinks with the noise of the room; the paper's recording is a noisy one."
         )
     return "The paper's own sequence is not public; these are others of the same kind."
 
