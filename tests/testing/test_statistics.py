@@ -196,7 +196,8 @@ def test_cells_draw_counts_and_look_at_no_labels():
     statistics = STATISTICS["cells"]()
     table, null = statistics.relabelled(Labels(np.empty(0, dtype=bool)), 30, np.random.default_rng(2))
     cells = statistics.cells
-    counts = np.random.default_rng(2).multivariate_hypergeometric(cells.pooled, N, size=30, method="marginals")
+    (batch,) = np.random.default_rng(2).integers(1 << 63, size=1)  # as many counts are drawn at once
+    counts = resample.permuted_counts(cells.pooled, N, 30, np.random.default_rng(batch))
     expected = cell_power.cell_statistics(cells, np.vstack([cells.counts[:1], counts]), MODELS)
     assert null == "permutation"
     np.testing.assert_allclose(table, expected, rtol=1e-12)
