@@ -36,7 +36,7 @@ class Comparison(Receipt):
     test : TwoSampleResult
         Of all columns together.
     columns : list of ColumnDifference
-        Those that differ first, by the lower limit of their total variation as far as eight ranges or levels show it.
+        Those that differ first, by the share of rows that moved between eight ranges or levels of them (`moved`).
     constants : list of str
         Columns that hold one value in A and another in B, as a month does: findings of their own, and no part of what
         is said of all columns together. If no other column varies, there are none.
