@@ -13,6 +13,7 @@ import numpy as np
 from densdiff.core.selection import IntArray
 from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
+from densdiff.data.holding import stack_tables
 from densdiff.data.inputs import input_of
 from densdiff.data.match import SchemaChanges
 from densdiff.data.table import Column, Table, missing_values, table_of, text_of
@@ -231,18 +232,6 @@ def _join_groups(a: Mapping[Key, list[Table]], b: Mapping[Key, list[Table]]) -> 
 
 def _at_hand(source: Source, tables: list[Table]) -> Source:
     """Rows in memory as a source: one table, or blocks if a column is of another kind in some of them."""
-    columns = [_stacked(parts) for parts in zip(*(table.columns for table in tables), strict=True)]
-    whole = [column for column in columns if column is not None]
-    rows = sum(map(len, tables))
-    if len(whole) < len(columns):
-        return BlockSource(source.where, IteratedBlocks(source.where, tables), rows, source.as_table)
-    return ArraySource(source.where, replace(tables[0], columns=whole, shape=(rows, *tables[0].shape[1:])))
-
-
-def _stacked(parts: Sequence[Column]) -> Column | None:
-    """One column of several that follow each other; None if they are not of one kind, as where one is all missing."""
-    if len({part.kind for part in parts}) > 1:
-        return None
-    values = np.concatenate([part.values for part in parts])
-    column = Column(values, parts[0].kind, largest=max(part.largest for part in parts))
-    return column if column.kind == "numbers" else replace(column, row=int((~missing_values(column)).argmax()))
+    if (whole := stack_tables(tables)) is not None:
+        return ArraySource(source.where, whole)
+    return BlockSource(source.where, IteratedBlocks(source.where, tables), sum(map(len, tables)), source.as_table)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
+from densdiff.data.holding import hold
 from densdiff.data.table import Table, header_of, table_of
 from densdiff.io.streams import TableStream
 from densdiff.sources import opening
@@ -56,8 +57,8 @@ class _Read:
         return table_of(self.opened.head(), self.opened.where)
 
     def source(self, columns: list[str]) -> Source:
-        """The source; which columns are read is said with each pass."""
-        return self.opened
+        """The source with these columns, or all, in memory where they fit; else each pass says which it reads."""
+        return hold(self.opened, columns or None)
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,8 @@ class _Unread:
 
     def source(self, columns: list[str]) -> Source:
         """A source of these columns."""
-        source: Source = open_stream(self.stream, self.where, partial(table_of, where=self.where), columns).converted()
-        return source
+        opened = open_stream(self.stream, self.where, partial(table_of, where=self.where), columns)
+        return hold(opened.converted(), columns or None)
 
 
 def input_of(value: Any, where: str, keep_text: bool = False) -> Input:

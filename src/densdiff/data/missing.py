@@ -131,8 +131,7 @@ def _fill_block(reader: Reading, fills: dict[str, Fill], block: Any, start: int)
         fill, missing = fills[name], missing_values(column)
         mark = Column(missing, "booleans")
         if isinstance(fill, str) and column.coded is not None:
-            coded = column.coded.filled(MISSING_LEVEL)
-            columns[name] = Column(coded.values, fill, coded=coded)
+            columns[name] = Column(column.coded.filled(MISSING_LEVEL), fill)
         elif isinstance(fill, str):
             values = column.values.astype(object)
             if column.kind == "booleans":

@@ -102,7 +102,7 @@ def _encode_known(table: Table, names: tuple[str, ...], levels: tuple[Levels, ..
             got = f"{shown(columns[j].values[row])} at row {row}"
             text = f"column {shown(name)} of {table.where} holds {got}; the model was fitted on {listed(known_levels)}"
             raise InputError(text, column=name, row=row)
-        columns[j] = replace(columns[j], values=codes, kind="numbers")
+        columns[j] = replace(columns[j], held=codes, kind="numbers")
     return replace(table, columns=columns)
 
 
@@ -124,7 +124,7 @@ def _encode_with_unseen(table: Table, names: tuple[str, ...], levels: tuple[Leve
             others = listed(sorted({str(value) for value in values[unseen].tolist()}))
             rows = f"{unseen.sum()} of {len(codes)} rows hold {others}"
             warn(f"{label}: {rows}, which the model was not fitted on; they match none of its levels", notes)
-        columns[j] = replace(columns[j], values=np.where(unseen, -1.0, codes), kind="numbers")
+        columns[j] = replace(columns[j], held=np.where(unseen, -1.0, codes), kind="numbers")
     return replace(table, columns=columns)
 
 

@@ -115,8 +115,8 @@ def _middle(column: Column) -> float:
 
 
 def _codes(column: Column, levels: Sequence[str]) -> FloatArray:
-    values = column.values
     if column.kind == "booleans":
+        values = column.values
         codes = codes_of(values.astype(bool) if values.dtype.kind != "f" else nullable_booleans(values), levels)
     else:
         codes = level_codes(coded_values(column), levels)

@@ -184,8 +184,7 @@ class Summary:
 
 def summarize_column(column: Column, start: int, shift: float | None) -> ColumnSummary:
     """A column whose first row has the number ``start``; moments about ``shift``, none if that is None."""
-    values = column.values
-    if column.kind == "numbers" and values.dtype == np.float64 and values.size:
+    if column.kind == "numbers" and (values := column.values).dtype == np.float64 and values.size:
         low, high = float(values.min()), float(values.max())
         if np.isfinite(low) and np.isfinite(high):  # most columns: their ends tell that there is no gap
             numbers = _summarize_numbers(values, low, high, shift)
@@ -198,9 +197,10 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
     if n_missing == len(missing):
         return summary
     row = int((~missing).argmax())
-    summary = replace(summary, kind=column.kind, first=First(values[row], start + row), largest=column.largest)
+    first = First(column.at(row), start + row)
+    summary = replace(summary, kind=column.kind, first=first, largest=column.largest)
     if column.kind == "numbers":
-        summary = replace(summary, steps=Steps.of(values))
+        summary = replace(summary, steps=Steps.of(column.values))
     if column.kind in WORDS:
         summary = _with_levels(summary, column, missing, start)
     if column.kind not in NUMBERS:
@@ -220,15 +220,17 @@ def summarize_column(column: Column, start: int, shift: float | None) -> ColumnS
 def _with_levels(summary: ColumnSummary, column: Column, missing: Any, start: int) -> ColumnSummary:
     coded = coded_values(column)
     rows = np.bincount(coded.places[~missing], minlength=len(coded.distinct) - 1).tolist()
+    is_boolean = column.kind == "booleans"
+    texts = [text_of(bool(value) if is_boolean else value) for value in coded.distinct[:-1]]
     counts: Counter[str] = Counter()
-    for value, count in zip(coded.distinct[:-1], rows, strict=True):
-        counts[text_of(bool(value) if column.kind == "booleans" else value)] += count
+    for text, count in zip(texts, rows, strict=True):
+        counts[text] += count
     summary = replace(summary, levels=counts)
-    word = next((text for text in counts if not reads_as_number(text)), None) if column.kind != "booleans" else None
+    word = None if is_boolean else next((text for text in counts if not reads_as_number(text)), None)
     if word is None:
         return summary
-    at = next(i for i, value in enumerate(column.values) if not missing[i] and text_of(value) == word)
-    return replace(summary, word=First(column.values[at], start + at))
+    at = int(np.array([*(text == word for text in texts), False])[coded.places].argmax())
+    return replace(summary, word=First(column.at(at), start + at))
 
 
 def _summarize_numbers(values: FloatArray, low: float, high: float, shift: float | None) -> Numbers:

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
-from densdiff.io.arrow import decoded, pyarrow
+from densdiff.io.arrow import array_of, decoded, marked_text, places_of, pyarrow
 from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
@@ -54,20 +54,37 @@ class Coded(NamedTuple):
 
 @dataclass(frozen=True)
 class Column:
-    """One column as it came, and what it holds."""
+    """One column as it came, and what it holds; text by its distinct values, where Arrow has told them, takes less."""
 
-    values: npt.NDArray[Any]
+    held: npt.NDArray[Any] | Coded
     kind: str = "numbers"  # "booleans" of a frame, or what stands in the way, in words
     row: int = 0  # of the first value of that kind
     largest: int = 0  # magnitude of the largest integer
-    coded: Coded | None = None  # the same values, where Arrow has told the distinct ones
+
+    def __len__(self) -> int:
+        return len(self.held.places if isinstance(self.held, Coded) else self.held)
+
+    @property
+    def values(self) -> npt.NDArray[Any]:
+        """The values themselves, (n,)."""
+        return self.held.values if isinstance(self.held, Coded) else self.held
+
+    @property
+    def coded(self) -> Coded | None:
+        """The values by their distinct ones, if they are held so."""
+        return self.held if isinstance(self.held, Coded) else None
+
+    def at(self, row: int) -> Any:
+        """One of the values."""
+        return self.held.distinct[self.held.places[row]] if isinstance(self.held, Coded) else self.held[row]
 
     def floats(self) -> FloatArray:
         """The values as float64, not copied if they are."""
-        if self.values.dtype == np.float64:
-            return self.values
+        values = self.values
+        if values.dtype == np.float64:
+            return values
         with np.errstate(over="ignore"):  # longdouble beyond float64 becomes inf
-            return np.asarray(self.values, dtype=np.float64)
+            return np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -84,8 +101,8 @@ class Table:
 
     def some(self, rows: Any) -> "Table":
         """Some of the rows, by an index."""
-        columns = [replace(column, values=column.values[rows], coded=None) for column in self.columns]
-        return replace(self, columns=columns, shape=(len(columns[0].values), *self.shape[1:]))
+        columns = [replace(column, held=column.values[rows]) for column in self.columns]
+        return replace(self, columns=columns, shape=(len(columns[0]), *self.shape[1:]))
 
     def select(self, names: Sequence[str]) -> "Table":
         """Some of the columns, by their names."""
@@ -129,7 +146,9 @@ def table_of(data: Any, where: str) -> Table:
     if isinstance(data, Mapping):
         table = _table_of_mapping(data, where)
     elif isinstance(frame, nw.DataFrame):
-        table = Table(where, frame.shape, [_series_column(column) for column in frame.iter_columns()], names)
+        texts = marked_text(data) if hasattr(data, "column_names") and hasattr(data, "schema") else set()
+        series = [_series_column(column, column.name in texts) for column in frame.iter_columns()]
+        table = Table(where, frame.shape, series, names)
     else:
         array = _as_array(data, where)
         columns = array.T if array.ndim == 2 else array[None]
@@ -176,7 +195,7 @@ def _table_of_mapping(data: Mapping[Any, Any], where: str) -> Table:
             raise InputError(f"{entry.where} has shape {entry.shape}; one value for each row is needed", column=name)
         is_boolean = entry.columns[0].values.dtype == bool or _are_booleans(values)
         columns.append(replace(entry.columns[0], kind="booleans") if is_boolean else entry.columns[0])
-    lengths = [len(column.values) for column in columns]
+    lengths = list(map(len, columns))
     if odd := [name for name, length in zip(names, lengths, strict=True) if length != lengths[0]]:
         first = f"{shown(names[0])} has {lengths[0]} values, {shown(odd[0])} has {lengths[names.index(odd[0])]}"
         raise InputError(f"columns of {where} differ in length: {first}", column=odd[0])
@@ -221,8 +240,11 @@ def _as_array(data: Any, where: str) -> npt.NDArray[Any]:
     return np.asarray(array)
 
 
-def _series_column(series: Any) -> Column:
-    """A frame's column; the declared type decides first, because a polars struct reads as plain integers."""
+def _series_column(series: Any, is_text: bool = False) -> Column:
+    """A frame's column; the declared type decides first, because a polars struct reads as plain integers.
+
+    ``is_text`` says that categories are text that came by its distinct values.
+    """
     dtype = series.dtype
     if dtype in (nw.Int128, nw.UInt128):
         return _object_column(np.array(series.to_list(), dtype=object))  # NumPy has no such type
@@ -232,13 +254,13 @@ def _series_column(series: Any) -> Column:
     elif dtype.is_temporal():
         kind = "dates or durations"
     elif dtype in (nw.Categorical, nw.Enum):
-        kind = "categories"
+        kind = "text" if is_text else "categories"
     elif dtype in (nw.String, nw.Binary):
         kind = "text"
     coded = _coded_text(series) if kind in ("text", "categories") else None
-    column = _array_column(_values(series) if coded is None else coded.values, kind)
-    if column.kind == kind:
-        column = replace(column, coded=coded)
+    if coded is not None:
+        return coded_column(coded, kind)
+    column = _array_column(_values(series), kind)
     return replace(column, kind="booleans") if dtype == nw.Boolean else column
 
 
@@ -252,17 +274,41 @@ def _coded_text(series: Any) -> Coded | None:
     if not is_arrow and ("pyarrow" not in sys.modules or series.dtype != nw.String or native.dtype == object):
         return None
     pa = pyarrow()
-    column = decoded(native) if is_arrow else series.alias("").to_arrow()  # polars dies of a NUL in a name
-    if column.type not in (pa.string(), pa.large_string()) or not len(column):
+    column = native if is_arrow else pa.chunked_array([series.alias("").to_arrow()])  # polars dies of a NUL in a name
+    texts = pa.string(), pa.large_string()
+    if getattr(column.type, "value_type", column.type) not in texts or not len(column):
         return None
-    whole = pa.chunked_array(column.dictionary_encode()) if is_arrow else pa.chunked_array([column.dictionary_encode()])
-    chunks = whole.unify_dictionaries().chunks
-    places = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-    return Coded(np.concatenate(places), _objects([*chunks[0].dictionary.to_pylist(), None]))
+    whole = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    whole = whole.unify_dictionaries()
+    return _in_order(places_of(whole), whole.chunk(0).dictionary.to_pylist())
+
+
+def _in_order(places: npt.NDArray[Any], listed_values: list[Any]) -> Coded:
+    """Values by their places in a list, -1 for missing ones; the list may have other values, and some twice."""
+    first = np.full(len(listed_values) + 1, len(places))
+    first[places[::-1]] = np.arange(len(places))[::-1]  # of equal places the last one stays
+    occurring = [k for k in np.argsort(first[:-1]).tolist() if first[k] < len(places)]
+    place_of: dict[Any, int] = {}
+    new = np.full(len(first), -1, dtype=np.int32)
+    for k in occurring:
+        if listed_values[k] is not None:
+            new[k] = place_of.setdefault(listed_values[k], len(place_of))
+    return Coded(new[places], _objects([*place_of, None]))
+
+
+def coded_column(coded: Coded, kind: str) -> Column:
+    """A column of values by their distinct ones; one that holds none is one of missing numbers."""
+    present = coded.places >= 0
+    if not present.any():
+        return Column(np.full(len(present), np.nan))
+    return Column(coded, kind, int(present.argmax()))
 
 
 def code_values(values: npt.NDArray[Any]) -> Coded:
     """Values that have a hash by their distinct ones."""
+    if values.dtype == bool:
+        order = [True, False] if len(values) and values[0] else [False, True]
+        return _in_order(np.where(values == order[0], 0, 1), order)
     objects = values.tolist()
     distinct = [value for value in dict.fromkeys(objects) if not is_missing(value)]
     places = dict(zip(distinct, range(len(distinct)), strict=True))
@@ -278,8 +324,7 @@ def _objects(values: list[Any]) -> npt.NDArray[Any]:
 def _values(series: Any) -> npt.NDArray[Any]:
     """The values of a frame's column; pyarrow itself gives missing values of a dictionary its last level."""
     native = series.to_native()
-    is_arrow = hasattr(native, "unify_dictionaries")
-    return np.asarray((decoded(native) if is_arrow else series).to_numpy())
+    return array_of(decoded(native)) if hasattr(native, "unify_dictionaries") else np.asarray(series.to_numpy())
 
 
 def _array_column(values: npt.NDArray[Any], kind: str = "") -> Column:
@@ -327,6 +372,8 @@ def is_missing(value: Any) -> bool:
 
 def missing_values(column: Column) -> npt.NDArray[np.bool_]:
     """Which values are missing, (n,)."""
+    if column.coded is not None:
+        return np.asarray(column.coded.places < 0)
     values = column.values
     if values.dtype.kind in "biu":
         return np.zeros(len(values), dtype=bool)

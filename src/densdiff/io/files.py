@@ -5,7 +5,7 @@ A `File` gives its rows in blocks, as often as they are asked for, or whole wher
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -105,6 +105,10 @@ class File:
         with self._as_input_error():
             yield from self.reader.blocks(columns)
         self._refuse_changed()
+
+    def coded(self) -> "File":
+        """The same file, which gives text by its distinct values where it is stored so."""
+        return replace(self, reader=self.reader.coded()) if isinstance(self.reader, parquet.ParquetFiles) else self
 
     def whole(self) -> Any:
         """All rows as a `pyarrow.Table` or a NumPy array; an error if they are larger than the memory ceiling."""

@@ -10,14 +10,14 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
-from densdiff.io.arrow import decoded, pyarrow, validate
+from densdiff.io.arrow import decoded, mark_text, pyarrow, validate
 from densdiff.io.wording import as_input_error, file_name, reason, refuse_absent, refuse_repeated
 from densdiff.messages import listed
 
@@ -46,6 +46,7 @@ class ParquetFiles:
     places: list[Path]
     footers: Footers
     steps: dict[tuple[Path, int], int] = field(default_factory=dict)  # rows of a block, by file and row group
+    keeps_codes: bool = False  # whether text comes by its distinct values, as it is stored, in blocks
 
     @property
     def rows(self) -> int:
@@ -78,10 +79,17 @@ class ParquetFiles:
         names = columns or self.names
         for place in self.places:
             with _open_file(place, pre_buffer=False, buffer_size=_BUFFER) as file:
+                texts = _text_columns(file, names) if self.keeps_codes else []
+                steps = [self._step(place, file, group) for group in range(file.num_row_groups)]
+            with _open_file(place, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=texts) as file:
                 # all groups at once, what was read of those before would stay in memory
-                for group in range(file.num_row_groups):
-                    for rows in _tables(file, names, [group], self._step(place, file, group)):
-                        yield self._restore_categories(rows, names)
+                for group, step in enumerate(steps):
+                    for rows in _tables(file, names, [group], step):
+                        yield mark_text(self._restore_categories(rows, names), texts)
+
+    def coded(self) -> "ParquetFiles":
+        """The same files, whose blocks have text by its distinct values, marked by `mark_text`."""
+        return replace(self, keeps_codes=True)
 
     def whole(self) -> Any:
         """All rows in one table."""
@@ -224,6 +232,12 @@ def _text_width(file: Any, group: int, names: list[str]) -> float:
         width = batch.nbytes / batch.num_rows
         rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
     return width
+
+
+def _text_columns(file: Any, names: list[str]) -> list[str]:
+    """Which of these columns hold text."""
+    pa = pyarrow()
+    return [name for name in names if file.schema_arrow.field(name).type in (pa.string(), pa.large_string())]
 
 
 def _is_fixed(kind: Any) -> bool:

@@ -114,7 +114,7 @@ class StreamColumns:
                 columns[j] = _coded(column, name, levels, table.where, new)
             elif not math.isnan(self.fills[j]) and column.kind in NUMBERS and (gap := missing_values(column)).any():
                 gaps[j] = gap
-                columns[j] = replace(column, values=np.where(gap, self.fills[j], column.floats()))
+                columns[j] = replace(column, held=np.where(gap, self.fills[j], column.floats()))
         found = float_matrix(replace(table, columns=columns), self.names, notes)
         for j, gap in gaps.items():
             found[gap, j] = np.nan
@@ -130,7 +130,7 @@ def _coded(column: Column, name: str, levels: Sequence[str], where: str, new: Ne
     values = column.values.astype(object)
     if column.kind == "booleans":
         values = np.array([value if is_missing(value) else str(bool(value)) for value in values], dtype=object)
-    values[missing_values(replace(column, values=values))] = MISSING_LEVEL
+    values[missing_values(replace(column, held=values))] = MISSING_LEVEL
     codes = codes_of(values, levels)
     for row in np.flatnonzero(np.isnan(codes)).tolist():
         new.setdefault(row, {})[name] = text_of(values[row])

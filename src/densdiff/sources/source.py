@@ -5,7 +5,7 @@ order of the blocks, so that the answer depends neither on threads nor on which 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from densdiff.messages import argument
@@ -81,7 +81,7 @@ class ArraySource:
     where: str
     block: Any
     as_table: Callable[[Any], Any] = as_it_is
-    notes = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def rows(self) -> int:
@@ -105,11 +105,11 @@ class ArraySource:
 
     def changed(self, change: Change, columns: list[str] | None = None) -> "ArraySource":
         """A source of the block that ``change`` makes of this one."""
-        return ArraySource(self.where, change(self.block, 0), self.as_table)
+        return replace(self, block=change(self.block, 0))
 
     def converted(self) -> "ArraySource":
         """The source of the block as a table."""
-        return ArraySource(self.where, self.as_table(self.block))
+        return replace(self, block=self.as_table(self.block), as_table=as_it_is)
 
 
 def chained(first: Change | None, second: Change) -> Change:
