@@ -18,6 +18,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.threads import cores, map_in_order
 
 _PARALLEL_PAIRS = 1 << 22
+_FEW_ROWS = 1000  # whose pairs take little memory
 _TILE = 1 << 17  # distances at a time: a megabyte
 _PARALLEL_ROWS = 2000
 
@@ -154,26 +155,29 @@ def add_counts(
 class PairPlaces:
     """The node nearest to the distance of each pair i < j, for histograms of many groupings of the same rows."""
 
-    i: npt.NDArray[np.int32]  # (P,)
-    j: npt.NDArray[np.int32]
-    node: npt.NDArray[np.int32]
+    i: npt.NDArray[np.signedinteger]  # (P,)
+    j: npt.NDArray[np.signedinteger]
+    node: npt.NDArray[np.signedinteger]
     count: int
 
     def histograms(self, groups: npt.NDArray[np.intp], classes: npt.NDArray[np.intp]) -> FloatArray:
         """Number of pairs by class and distance, (C, bins); ``classes`` (G, G) tells the class of two groups."""
         n_classes = int(classes.max()) + 1
-        group_pair = (groups * len(classes)).astype(np.int32)[self.i]
-        group_pair += groups.astype(np.int32)[self.j]
-        place = (classes.ravel() * self.count).astype(np.int32)[group_pair]
+        kind = self.node.dtype
+        group_pair = (groups * len(classes)).astype(kind).take(self.i)
+        group_pair += groups.astype(kind).take(self.j)
+        place = (classes.ravel() * self.count).astype(kind).take(group_pair)
         place += self.node
         return np.bincount(place, minlength=n_classes * self.count).reshape(n_classes, -1).astype(np.float64)
 
 
 def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
     """The places of all pairs of a few thousand rows at most."""
-    i, j = (index.astype(np.int32) for index in np.triu_indices(len(rows), 1))
+    # NumPy's own integers are faster places, and half as many fit into the same memory.
+    kind = np.intp if len(rows) <= _FEW_ROWS else np.int32
+    i, j = (index.astype(kind) for index in np.triu_indices(len(rows), 1))
     position = np.sqrt(np.sqrt(squared_distances(rows, rows, direct)[i, j])) * bins.per_root
-    return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(np.int32), bins.count)
+    return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(kind), bins.count)
 
 
 def _spans(members: range, n: int, tile: int) -> Iterator[tuple[int, int]]:
