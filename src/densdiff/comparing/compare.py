@@ -39,7 +39,6 @@ from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult
 from densdiff.threads import cores, on_one_thread
 
-_PAIRED = 100  # columns among which pairs are sought
 _JOINT_WORK = 6.0  # columns that take about as long as one question to all columns together
 
 
@@ -178,12 +177,11 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
         partial(joint.distance, seed),
         partial(joint.test, seed, settings.permutations),
         partial(find_regions, rows, settings.alpha, seed),
+        partial(find_pairs, rows, settings.alpha, seed),
     ]
-    if can_pair_all := len(tables.names) <= _PAIRED:
-        together.append(partial(find_pairs, rows, list(range(len(tables.names))), settings.alpha, seed))
     work = _JOINT_WORK * (len(together) + 1) + _count_columns(every_column)
     with Progress("comparing all columns together", work) as progress:
-        distance, test, regions, *searched = run_together(
+        distance, test, regions, pairs = run_together(
             [progress.after(task, _JOINT_WORK) for task in together], joint.threads
         )
         notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
@@ -196,9 +194,7 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
             ],
             cores(),
         )
-    if not can_pair_all:
-        searched = [find_pairs(rows, _paired_columns(tables, columns, notes), settings.alpha, seed)]
-    found = Found(distance, test, columns, missing, adjustment, variation, *searched[0], *regions.told(tables, columns))
+    found = Found(distance, test, columns, missing, adjustment, variation, *pairs, *regions.told(tables, columns))
     return put_together(tables, settings, found, constants, notes)
 
 
@@ -244,14 +240,3 @@ def _test_columns(
     asked = ColumnSettings(settings.half, share, enough, settings.seed, name, shares_rows, tick)
     columns, adjustment = compare_columns(tables, asked)
     return columns, missing_rates(tables.missing, tables.sizes, d, settings.alpha), adjustment
-
-
-def _paired_columns(tables: MatchedTables, columns: list[ColumnDifference], notes: list[str]) -> list[int]:
-    """Places of the columns among which pairs are sought, and a note if these are not all."""
-    places = {name: j for j, name in enumerate(tables.names)}
-    names = [column.name for column in columns if column.name in places]
-    first = {own for name in names[:_PAIRED] for own in (name, mark_name(name))}
-    chosen = [j for name, j in places.items() if name in first]
-    if len(chosen) < len(places):
-        notes.append(f"pairs were searched for only among the {len(chosen)} columns that differ most on their own")
-    return chosen

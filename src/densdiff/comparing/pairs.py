@@ -17,18 +17,18 @@ _MOST = 10
 _MAPPED = 4  # pairs that are drawn
 
 
-def find_pairs(rows: Pair, chosen: list[int], alpha: float, seed: int) -> tuple[list[PairDifference], int]:
-    """Pairs among the chosen columns whose dependence differs, the first ones with a map, and how many more there are.
+def find_pairs(rows: Pair, alpha: float, seed: int) -> tuple[list[PairDifference], int]:
+    """Pairs of columns whose dependence differs, the first ones with a map, and how many more there are.
 
     P-values are adjusted over all pairs that were tested; see `choose_pairs` for those that are not told.
     """
-    if len(chosen) < 2:
+    if len(rows.names) < 2:
         return [], 0
-    changes = pair_changes(rows.x[:][:, chosen], rows.y[:][:, chosen], level_numbers(rows)[chosen])
+    changes = pair_changes(rows.x[:], rows.y[:], level_numbers(rows))
     told, more = choose_pairs(changes, alpha, _MOST)
     pairs: list[PairDifference] = []
     for change in told:
-        i, j = chosen[change.pair.first], chosen[change.pair.second]
+        i, j = change.pair.first, change.pair.second
         pairs.append(
             PairDifference(
                 first=rows.names[i],

@@ -6,7 +6,7 @@ from tables: numbers become `_BINS` bins of equal share of their own sample, cat
 which pairs need not be told in `pair_choice`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import chdtrc, fdtrc, xlogy
 
+from densdiff.core.pair_screen import promising_pairs
 from densdiff.core.ranks import average_ranks
 from densdiff.core.resample import holm
 from densdiff.core.scaling import FloatArray
@@ -26,6 +27,7 @@ _LEVELS = 6
 _LEAST_ROWS = 20  # of a level in each sample: variances within levels are estimated
 _HEAVY = 0.25  # share of one value from which mid-ranks depend on the ties: such a number is treated as levels
 _RIDGE = 0.01  # of the variance under independence: a functional relation has none of its own
+_MOST_PAIRS = 5000  # beyond which only the promising ones are looked at: all pairs of 100 columns are fewer
 _ROUNDS, _SETTLED = 500, 1e-9  # of the iterative fit of two tables; settled is relative to the number of rows
 
 
@@ -67,7 +69,9 @@ class _Column:
 
 
 def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairChange]:
-    """Every pair of columns with its p-value, strongest evidence first.
+    """Pairs of columns with their p-values, strongest evidence first: all, or of very many the promising ones.
+
+    p-values are adjusted for all pairs; see `promising_pairs` for which those are.
 
     ``a`` is (n, d), ``b`` (m, d); categories are codes 0..K-1 with ``n_levels`` = K, numbers have 0. A pair that
     cannot be compared (a constant column, fewer than two levels with enough rows in both samples) has p = 1.
@@ -84,8 +88,11 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
     columns = [_column(a[:, j], b[:, j], int(n_levels[j])) for j in range(a.shape[1])]
     spearman = [np.clip(z.T @ z / len(z), -1.0, 1.0) for z in ranks]
     ratios = [_correlation_ratios([column.codes[s] for column in columns], ranks[s], ~numbers) for s in (0, 1)]
-    pairs = []
-    for i, j in combinations(range(len(columns)), 2):
+    pairs, n_pairs = [], len(columns) * (len(columns) - 1) // 2
+    chosen: Iterable[tuple[int, int]] = combinations(range(len(columns)), 2)
+    if n_pairs > _MOST_PAIRS:
+        chosen = promising_pairs([[_features(column, s) for column in columns] for s in (0, 1)], _MOST_PAIRS)
+    for i, j in chosen:
         tables = _tables(columns[i], columns[j])
         if numbers[i] and numbers[j]:
             measure, sizes = "Spearman's rho", [float(rho[i, j]) for rho in spearman]
@@ -97,7 +104,7 @@ def pair_changes(a: FloatArray, b: FloatArray, n_levels: IntArray) -> list[PairC
         p = _pvalue(tables, columns[i].binned, columns[j].binned)
         pairs.append(PairChange(i, j, p, 1.0, sizes[0], sizes[1], measure, cells))
     pairs.sort(key=lambda pair: (pair.pvalue, -abs(pair.dependence_a - pair.dependence_b)))
-    adjusted = holm(np.array([pair.pvalue for pair in pairs]))
+    adjusted = holm(np.array([pair.pvalue for pair in pairs]), n_pairs)
     return [replace(pair, pvalue_adjusted=float(p)) for pair, p in zip(pairs, adjusted, strict=True)]
 
 
@@ -149,6 +156,15 @@ def _cuts(a: FloatArray, b: FloatArray) -> FloatArray | None:
         return None
     quantiles = np.quantile(pooled, np.arange(1, _LEVELS) / _LEVELS, method="lower")
     return np.unique(np.concatenate([quantiles, values[heavy], values[np.maximum(heavy - 1, 0)]]))
+
+
+def _features(column: _Column, sample: int) -> npt.NDArray[np.float32]:
+    """Of a column in one sample: two polynomials of its ranks, or its levels one by one, (n, q)."""
+    codes = column.codes[sample]
+    if not column.binned:
+        return np.equal.outer(codes, np.arange(max(column.cells, 1))).astype(np.float32)
+    shares = np.bincount(codes, minlength=column.cells) / len(codes)
+    return _scores(shares)[0].astype(np.float32)[codes]
 
 
 def _tables(first: _Column, second: _Column) -> list[FloatArray]:

@@ -14,9 +14,10 @@ _CLOSE = 0.4  # product of associations from which one pair stands for another
 def choose_pairs(changes: Sequence[PairChange], alpha: float, most: int) -> tuple[list[ToldChange], int]:
     """Significant changes that do not follow from those before them, the largest first, and how many more there are.
 
-    ``changes`` are all pairs of the columns. If y and z came to depend on each other by 0.4 more, then a column x that
-    has correlation 0.9 with y is expected to depend on z by 0.36 more. A pair is told if it changed by at least
-    ``TELLING``, and by as much more than every pair told before lets expect.
+    ``changes`` are all pairs of the columns, but for some that neither changed nor are related. If y and z came to
+    depend on each other by 0.4 more, then a column x that has correlation 0.9 with y is expected to depend on z by 0.36
+    more. A pair is told if it changed by at least ``TELLING``, and by as much more than every pair told before lets
+    expect.
 
     Choosing here looks at the same rows as the tests, but only leaves out: p-values are adjusted over all pairs, so
     that the chance of any false one among all, and hence among those told, is at most alpha.

@@ -222,11 +222,11 @@ def standardized_roots(values: FloatArray, rounding: float = 1e-12) -> FloatArra
     return np.where(flat, -np.inf, (roots - roots.mean(axis=0)) / np.where(flat, 1.0, deviation))
 
 
-def holm(pvalues: FloatArray) -> FloatArray:
-    """Adjusted p-values that hold whatever the dependence of the tests, (d,)."""
-    order = np.argsort(pvalues, kind="stable")
-    adjusted = np.empty(len(pvalues))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(pvalues[order] * np.arange(len(pvalues), 0, -1)))
+def holm(pvalues: FloatArray, tests: int | None = None) -> FloatArray:
+    """Adjusted p-values that hold whatever the dependence of the tests, (d,); of more ``tests`` the others have 1."""
+    order, tests = np.argsort(pvalues, kind="stable"), tests or len(pvalues)
+    adjusted, factors = np.empty(len(pvalues)), np.arange(tests, tests - len(pvalues), -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(pvalues[order] * factors))
     return adjusted
 
 

@@ -6,7 +6,7 @@ the answer does not depend on how many there are.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +174,7 @@ class PairPlaces:
 def pair_places(rows: FloatArray, bins: Bins, *, direct: bool) -> PairPlaces:
     """The places of all pairs of a few thousand rows at most."""
     # NumPy's own integers are faster places, and half as many fit into the same memory.
-    kind = np.intp if len(rows) <= _FEW_ROWS else np.int32
+    kind: Any = np.intp if len(rows) <= _FEW_ROWS else np.int32
     i, j = (index.astype(kind) for index in np.triu_indices(len(rows), 1))
     position = np.sqrt(np.sqrt(squared_distances(rows, rows, direct)[i, j])) * bins.per_root
     return PairPlaces(i, j, np.rint(np.minimum(position, bins.count - 1)).astype(kind), bins.count)
