@@ -1,7 +1,8 @@
 """The columns of two tables, each by itself: whether it differs, how far, what moved, and its picture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -12,10 +13,11 @@ from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
+from densdiff.io.memory import room
 from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.sample import Sample
+from densdiff.sources.sample import Sample, all_at_once
 from densdiff.testing.columns import HOLM, ColumnTest, ColumnTester, level_cells, number_cells, spike_cells
 
 CONFIDENCE = 0.95  # level of intervals and bands
@@ -66,17 +68,20 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
         seed=seed,
     )
 
-    def examine(j: int) -> _ColumnParts:
-        pair = tables.column(j)
+    def examine(part: MatchedTables, place: int) -> _ColumnParts:
+        j = part.names.index(tables.names[place])
+        pair = part.column(j)
         if pair.levels:
-            parts = _level_parts(pair, tester, j)
+            parts = _level_parts(pair, tester, place)
         else:
-            parts = _number_parts(pair, _present_values(tables, j), settings, tester, (j, d <= _PICTURED))
+            parts = _number_parts(pair, _present_values(part, j), settings, tester, (place, d <= _PICTURED))
         if settings.tick is not None:
             settings.tick()
         return parts
 
-    columns = tables.a.map(examine, places)  # of both tables; a table that is read in blocks shares its passes
+    columns: list[_ColumnParts] = []
+    for part, own in _parts_in_memory(tables, places):
+        columns += part.a.map(partial(examine, part), own)  # of both tables; what is not in memory shares its passes
     pvalues, adjusted, are_smallest = _combined_pvalues(columns, tester, settings.share)
     differences = [
         ColumnDifference(
@@ -95,11 +100,36 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
     ]
     order = sorted(range(d), key=lambda j: (not differences[j].differs, -differences[j].moved, differences[j].pvalue))
     drawn = [j for j in order[:_PICTURED] if differences[j].differs or differences[j].kind == "category"]
-    pictures = tables.a.map(
-        lambda j: _picture(columns[j].column or NumberColumn(tables.column(places[j]), seed)), drawn
-    )
-    by_column = dict(zip(drawn, pictures, strict=True))
-    return [replace(differences[j], picture=by_column.get(j)) for j in order], tester.adjustment
+    by_column = _pictures(tables, {places[j]: columns[j].column for j in drawn}, seed)
+    return [replace(differences[j], picture=by_column.get(places[j])) for j in order], tester.adjustment
+
+
+def _pictures(
+    tables: MatchedTables, columns: dict[int, NumberColumn | LevelColumn | None], seed: int
+) -> dict[int, Curve | Bars | Shares | None]:
+    """Pictures of columns by their places, of what is kept of them or of the tables."""
+
+    def draw(part: MatchedTables, place: int) -> Curve | Bars | Shares | None:
+        column = columns[place]
+        return _picture(column or NumberColumn(part.column(part.names.index(tables.names[place])), seed))
+
+    found: dict[int, Curve | Bars | Shares | None] = {}
+    if columns:
+        for part, own in _parts_in_memory(tables, list(columns)):
+            found |= zip(own, part.a.map(partial(draw, part), own), strict=True)
+    return found
+
+
+def _parts_in_memory(tables: MatchedTables, places: list[int]) -> Iterator[tuple[MatchedTables, list[int]]]:
+    """The tables a few columns at a time, as many as fit into memory, with their marks; all at once if none fits."""
+    at_once = int(room() / (2 * 8 * max(tables.rows)))  # a column and its mark
+    if all_at_once(tables.a, tables.b) or not at_once:
+        yield tables, places
+        return
+    for first in range(0, len(places), at_once):
+        own = places[first : first + at_once]
+        marks = [mark_name(tables.names[j]) for j in own]
+        yield tables.loaded([*own, *(tables.names.index(mark) for mark in marks if mark in tables.names)]), own
 
 
 def _combined_pvalues(

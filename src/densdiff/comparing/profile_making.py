@@ -112,7 +112,7 @@ def _make_frame(table: OneTable, seed: int) -> Frame:
     numbers = [name for name, column in summaries.items() if not are_categories([column])]
     reader = _Columns.of(table, numbers, categories)
     drawn = np.sort(draw_rows(seed, n, min(n, _DRAWN_ROWS)))
-    rows = run_pass(table.source, partial(pick_rows, reader, drawn), stack_rows, reader.needed)
+    rows = run_pass(table.source, partial(pick_rows, reader.rows, drawn), stack_rows, reader.needed)
     cells = [DyadicCells.of(column[~np.isnan(column)]) for column in rows.T[: len(numbers)]]
     counts = run_pass(table.source, partial(_cell_counts, reader, cells), add_sums, reader.needed)
     frames = [

@@ -75,8 +75,15 @@ class MatchedTables:
 
     def only(self, places: Sequence[int]) -> "MatchedTables":
         """Both tables with some of their columns, by their places."""
+        return self._with(places, self.a.only(places), self.b.only(places))
+
+    def loaded(self, places: Sequence[int]) -> "MatchedTables":
+        """Both tables with some of their columns, in memory if they fit there."""
+        return self._with(places, self.a.loaded(places), self.b.loaded(places))
+
+    def _with(self, places: Sequence[int], a: Sample, b: Sample) -> "MatchedTables":
         names, levels = tuple(self.names[j] for j in places), tuple(self.levels[j] for j in places)
-        return replace(self, names=names, levels=levels, a=self.a.only(places), b=self.b.only(places))
+        return replace(self, names=names, levels=levels, a=a, b=b)
 
     def column(self, j: int) -> Pair:
         """One column of both tables."""

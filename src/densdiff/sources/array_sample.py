@@ -83,6 +83,10 @@ class ArraySample:
             return ArraySample(columns=[self._columns[j] for j in columns])
         return ArraySample(np.asfortranarray(self._matrix[:, list(columns)]))
 
+    def loaded(self, columns: Sequence[int]) -> "ArraySample":
+        """The sample with some of its columns."""
+        return self.only(columns)
+
     def scaled(self, scaling: Scaling) -> "ArraySample":
         """The rows in inner units."""
         return ArraySample(scaling.apply(self._rows))

@@ -14,20 +14,16 @@ import numpy as np
 from densdiff.core.scaling import FloatArray, Moments, Scaling
 from densdiff.core.selection import IntArray
 from densdiff.errors import InputError
+from densdiff.io import memory
+from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.blocks import BlockSource
 from densdiff.sources.passes import map_sharing_passes, run_pass
-from densdiff.sources.sample import RowTask
+from densdiff.sources.sample import RowTask, Sample
 from densdiff.sources.source import Merge, Pass, Source
 
 S = TypeVar("S")
 T = TypeVar("T")
 _THREADS_SHARING_PASSES = 16
-
-
-class BlockRows(Protocol):
-    """What makes rows of numbers of a block."""
-
-    def rows(self, block: Any, start: int) -> FloatArray:
-        """All columns of a block whose first row has the number ``start``, (k, d)."""
 
 
 class RowReader(Protocol):
@@ -80,10 +76,11 @@ class RowCache:
             index, first = np.unique(index, return_index=True)
             self.entries = index, rows[first]
 
-    def at(self, index: IntArray) -> FloatArray:
-        """Rows by numbers that `lacking` does not name."""
+    def at(self, index: IntArray, columns: Sequence[int]) -> FloatArray:
+        """Rows by numbers that `lacking` does not name, of some of the columns."""
         numbers, rows = self.entries
-        return np.asarray(rows[np.searchsorted(numbers, index)])
+        places = np.searchsorted(numbers, index)
+        return np.asarray(rows[places[:, None], np.asarray(columns, dtype=np.intp)])
 
     def only(self, places: Sequence[int]) -> "RowCache":
         """A cache of some of the columns."""
@@ -120,7 +117,12 @@ class BlockSample:
         """Rows by their numbers, or by a slice, (k, d)."""
         numbers = np.arange(*index.indices(len(self))) if isinstance(index, slice) else np.asarray(index)
         self.prefetch(numbers)
-        rows = self.cache.at(numbers)[:, list(self.columns)] if len(numbers) else np.empty((0, len(self.columns)))
+        if not len(numbers):
+            rows = np.empty((0, len(self.columns)))
+        elif len(self.cache.lacking(distinct := sorted_unique(numbers))):  # too many in all columns
+            rows = self._pick(distinct, self.columns)[np.searchsorted(distinct, numbers)]
+        else:
+            rows = self.cache.at(numbers, self.columns)
         return rows if self.scaling is None else self.scaling.apply(rows)
 
     def spaced(self, most: int) -> FloatArray:
@@ -132,17 +134,29 @@ class BlockSample:
         return self.cache.entries
 
     def prefetch(self, index: IntArray) -> None:
-        """Have these rows at hand, in one pass, if they are not yet."""
-        lacking = self.cache.lacking(sorted_unique(index))
-        if not len(lacking):
-            return
-        names = list(self.reader.names) if self.reader.named else None
-        rows = run_pass(self.source, partial(pick_rows, self.reader, lacking), stack_rows, names)
-        self.cache.add(lacking, rows)
+        """Have these rows at hand, in one pass, if they are not yet and all of their columns fit into memory."""
+        lacking, columns = self.cache.lacking(sorted_unique(index)), range(len(self.reader.names))
+        if len(lacking) and fit_in_memory(len(lacking), len(columns)):
+            self.cache.add(lacking, self._pick(lacking, columns))
+
+    def _pick(self, index: IntArray, columns: Sequence[int]) -> FloatArray:
+        """Rows by sorted numbers, of some columns of the reader, from one pass."""
+        names = [self.reader.names[j] for j in columns] if self.reader.named else None
+        task = partial(pick_rows, partial(self.reader.rows, columns=list(columns)), index)
+        return np.asarray(run_pass(self.source, task, stack_rows, names))
 
     def only(self, columns: Sequence[int]) -> "BlockSample":
         """The sample with some of its columns, not scaled."""
         return replace(self, columns=tuple(self.columns[j] for j in columns), scaling=None)
+
+    def loaded(self, columns: Sequence[int]) -> Sample:
+        """The sample with some of its columns, in memory if they are read here and fit there."""
+        chosen = self.only(columns)
+        if not isinstance(self.source, BlockSource) or not fit_in_memory(len(self), len(columns)):
+            return chosen
+        task, merge, names = chosen.make_pass(_block_rows, _chain_blocks)[1:]
+        blocks = run_pass(self.source, task, merge, names)
+        return ArraySample(columns=[np.concatenate([rows[:, j] for rows in blocks]) for j in range(len(columns))])
 
     def scaled(self, scaling: Scaling) -> "BlockSample":
         """The sample with its rows in the scaled units that solvers work in."""
@@ -190,15 +204,29 @@ def _run_on_rows(
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 
+def _block_rows(rows: FloatArray, start: int) -> list[FloatArray]:
+    return [rows]
+
+
+def _chain_blocks(a: list[FloatArray], b: list[FloatArray]) -> list[FloatArray]:
+    a.extend(b)
+    return a
+
+
 def sorted_unique(numbers: IntArray) -> IntArray:
     """Each number once, in order: `numpy.unique`, ten times faster for some thousand integers."""
     ordered = np.sort(numbers)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def pick_rows(reader: BlockRows, index: IntArray, block: Any, start: int) -> FloatArray:
-    """The rows of a block among sorted numbers, in all columns of the reader, (k, d)."""
-    rows = reader.rows(block, start)
+def fit_in_memory(rows: int, columns: int) -> bool:
+    """Whether so many values may be at hand."""
+    return 8 * rows * columns <= memory.room()
+
+
+def pick_rows(read: Callable[[Any, int], FloatArray], index: IntArray, block: Any, start: int) -> FloatArray:
+    """The rows of a block among sorted numbers, as ``read`` makes them, (k, d)."""
+    rows = read(block, start)
     low, high = np.searchsorted(index, [start, start + len(rows)])
     return np.ascontiguousarray(rows[index[low:high] - start])
 

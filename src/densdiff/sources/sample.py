@@ -52,6 +52,9 @@ class Sample(Protocol):
     def only(self, columns: Sequence[int]) -> "Sample":
         """The sample with some of its columns, not scaled."""
 
+    def loaded(self, columns: Sequence[int]) -> "Sample":
+        """The sample with some of its columns, not scaled, in memory if they come from this machine and fit."""
+
     def scaled(self, scaling: Scaling) -> "Sample":
         """The sample with its rows in inner units."""
 

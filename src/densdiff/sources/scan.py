@@ -12,7 +12,15 @@ import numpy as np
 from densdiff.core.scaling import BoolArray, FloatArray, Moments, Scaling, pooled_scaling, scaling_of_moments
 from densdiff.core.selection import IntArray
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.block_sample import BlockSample, RowCache, RowReader, pick_rows, sorted_unique, stack_rows
+from densdiff.sources.block_sample import (
+    BlockSample,
+    RowCache,
+    RowReader,
+    fit_in_memory,
+    pick_rows,
+    sorted_unique,
+    stack_rows,
+)
 from densdiff.sources.passes import run_passes
 from densdiff.sources.sample import Sample
 from densdiff.sources.source import ArraySource, Pass, Source
@@ -28,7 +36,9 @@ def scan(
     numbers: Sequence[IntArray] = [np.empty(0, dtype=np.int64)] * len(sources)
     sizes = [source.rows for source in sources]
     if prefetch is not None and None not in sizes and not all(isinstance(source, ArraySource) for source in sources):
-        numbers = [sorted_unique(index) for index in prefetch(*(size or 0 for size in sizes))]
+        wanted = [sorted_unique(index) for index in prefetch(*(size or 0 for size in sizes))]
+        if all(fit_in_memory(len(index), len(reader.names)) for index, reader in zip(wanted, readers, strict=True)):
+            numbers = wanted
     caches = [RowCache() for _ in sources]
     passes = [
         Pass(
@@ -48,7 +58,7 @@ def scan(
 
 def _summarize_block(reader: RowReader, index: IntArray, block: Any, start: int) -> tuple[Any, FloatArray]:
     """The summary of a block, and its rows among sorted numbers."""
-    rows = pick_rows(reader, index, block, start) if len(index) else np.empty((0, len(reader.names)))
+    rows = pick_rows(reader.rows, index, block, start) if len(index) else np.empty((0, len(reader.names)))
     return reader.summary(block, start), rows
 
 
