@@ -21,6 +21,7 @@ from densdiff.testing.two_sample import TwoSampleResult, pair_test
 from densdiff.threads import cores
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
+_JOINT_VALUES = 5_000_000  # of a table that are looked at together in very many columns
 _TESTED_VALUES = 5_000_000  # of a table that are tested together when there are more than two columns
 _DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
 
@@ -67,17 +68,23 @@ def draw_joint_rows(tables: MatchedTables, seed: int) -> JointRows:
     """The rows that tell of all columns together, and a note if the distance is not of all."""
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
-    some, _ = _draw_rows(tables, seed, all_rows if d == 1 else _JOINT_ROWS)
+    looked_at = _joint_rows(d)
+    some, _ = _draw_rows(tables, seed, all_rows if d == 1 else looked_at)
     most = all_rows if few_columns else _DISTANCE_ROWS
     # a draw of rows that all occur several times would hold some of them once
     source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
     measured, notes = _draw_rows(source, seed, most, "the L2 distance")
     most = all_rows if d <= 2 else int(np.clip(_TESTED_VALUES // d, _JOINT_ROWS, OVERLAP_ROWS))
-    if max(tables.rows) <= _JOINT_ROWS:  # few rows of a file are tested as an array
+    if max(tables.rows) <= looked_at:  # few rows of a file are tested as an array
         return JointRows(measured, some, some, max(measured.copies, some.copies), notes)
     source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
     tested, test_notes = _draw_rows(source, seed, most, "the joint test")
     return JointRows(measured, tested, some, max(measured.copies, some.copies), [*notes, *test_notes])
+
+
+def _joint_rows(d: int) -> int:
+    """How many rows of a table of d columns are looked at together."""
+    return min(_JOINT_ROWS, max(2, _JOINT_VALUES // d))
 
 
 def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSampleResult) -> list[str]:
@@ -109,7 +116,7 @@ def rows_in_memory(tables: MatchedTables, joint: JointRows, seed: int) -> Pair:
     """Rows for pairs and regions, which need them in one piece, each once if all occur equally often."""
     distinct, rows = distinct_rows(tables, joint.copies), joint.some
     if distinct is not tables:
-        rows, _ = _draw_rows(distinct, seed, _JOINT_ROWS)
+        rows, _ = _draw_rows(distinct, seed, _joint_rows(len(tables.names)))
     if not all_at_once(rows.x, rows.y):
-        rows, _ = _draw_rows(tables, seed, _JOINT_ROWS)
+        rows, _ = _draw_rows(tables, seed, _joint_rows(len(tables.names)))
     return rows
