@@ -32,7 +32,11 @@ def main(quick=False):
     record("import with LSDD", used, base, peer="sklearn.base", means=TIME)
     record("import and the first l2_distance", asked, base, peer="sklearn.base", means=TIME, goal="under 1.2")
     for what, arguments in {"--help": ["--help"], "a wrong file name": ["compare", "no_such.csv", "other.csv"]}.items():
-        taken = seconds(f"import sys; sys.argv[1:] = {arguments}; from densdiff.cli import app; app(prog_name='densdiff')", repeats, False)
+        taken = seconds(
+            f"import sys; sys.argv[1:] = {arguments}; from densdiff.cli import app; app(prog_name='densdiff')",
+            repeats,
+            False,
+        )
         record(f"command line, {what}", taken, goal="under 0.4")
         print(f"command line, {what}: {taken:.2f} s, to reach: under 0.4")
     print(f"import sklearn.base {base:.2f} s, import densdiff {ours:.2f} s (names load when first used),", end=" ")

@@ -7,6 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import densdiff as dd
+from densdiff.data.tables import match_tables
+from densdiff.io import memory
+from densdiff.sources.array_sample import ArraySample
 from tests.block_answers import SMALL, M, N, answers, centers, close, same_columns
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
@@ -180,3 +183,32 @@ def test_offsets_and_extreme_values_are_ordinary_in_blocks(make, factor, offset,
         (name, value), (_, other) = each
         if name in ("normalized", "log_squared", "normalized_interval", "sigma", "lam"):
             np.testing.assert_allclose(value, other, rtol=1e-9, err_msg=name)
+
+
+def block_sample(rows):
+    """A sample of blocks as a comparison has it."""
+    return match_tables(rows, rows).a
+
+
+def test_columns_loaded_into_memory_are_those_of_the_rows(monkeypatch):
+    random = np.random.default_rng(0)
+    rows = random.normal(size=(500, 4))
+    sample = block_sample([rows[:120], rows[120:130], rows[130:]])
+    loaded = sample.loaded([3, 1])
+    assert isinstance(loaded, ArraySample)
+    assert np.array_equal(loaded[:], rows[:, [3, 1]])
+    monkeypatch.setattr(memory, "room", lambda: 100.0)
+    assert np.array_equal(sample.loaded([3, 1])[:], rows[:, [3, 1]])
+    assert not isinstance(sample.loaded([3, 1]), ArraySample)
+
+
+def test_rows_that_are_too_many_in_all_columns_are_had_of_few(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(500, 4))
+    sample = block_sample([rows[:120], rows[120:]])
+    monkeypatch.setattr(memory, "room", lambda: 8.0 * 500 * 2)
+    numbers = np.array([499, 3, 3, 120, *range(300)])
+    assert np.array_equal(sample.only([2])[numbers], rows[numbers][:, [2]])
+    assert not len(sample.cache.entries[0])
+    assert np.array_equal(sample[np.arange(10)], rows[:10])
+    assert len(sample.cache.entries[0]) == 10
+    assert np.array_equal(sample.only([2])[numbers], rows[numbers][:, [2]])
