@@ -12,6 +12,7 @@ from densdiff.comparing.pairs import find_pairs
 from densdiff.core.regions import Region
 from densdiff.core.rules import Condition
 from densdiff.data.categories import MISSING_LEVEL
+from densdiff.data.tables import match_tables
 
 TABLES = Path(__file__).parents[3] / "shared" / "data" / "tables"
 N = 2000
@@ -120,7 +121,8 @@ def test_ten_pairs_at_most_and_the_others_are_counted():
 
 
 def test_one_column_has_no_pairs():
-    assert find_pairs(None, [0], 0.05, 0) == ([], 0)
+    rows = np.random.default_rng(0).normal(size=(2, 50))
+    assert find_pairs(match_tables(*rows).pair(), 0.05, 0) == ([], 0)
 
 
 @pytest.mark.skipif(not TABLES.exists(), reason=f"no folder {TABLES}")

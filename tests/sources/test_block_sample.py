@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 import densdiff as dd
 from densdiff.data.tables import match_tables
 from densdiff.io import memory
+from densdiff.sources import block_sample as block_samples
 from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.block_sample import RowCache
 from tests.block_answers import SMALL, M, N, answers, centers, close, same_columns
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
@@ -205,7 +207,8 @@ def test_columns_loaded_into_memory_are_those_of_the_rows(monkeypatch):
 def test_rows_that_are_too_many_in_all_columns_are_had_of_few(monkeypatch):
     rows = np.random.default_rng(0).normal(size=(500, 4))
     sample = block_sample([rows[:120], rows[120:]])
-    monkeypatch.setattr(memory, "room", lambda: 8.0 * 500 * 2)
+    monkeypatch.setattr(block_samples, "_AT_HAND", 8 * 500 * 2)
+    sample.cache.entries = RowCache().entries
     numbers = np.array([499, 3, 3, 120, *range(300)])
     assert np.array_equal(sample.only([2])[numbers], rows[numbers][:, [2]])
     assert not len(sample.cache.entries[0])

@@ -269,7 +269,7 @@ def test_rows_kept_by_many_threads_at_once_stay_together():
         for _ in range(200):
             index = np.unique(random.integers(0, 500, 20))
             kept.add(index, np.column_stack([index, index]).astype(float))
-            wrong.extend(kept.at(index)[:, 0] != index)
+            wrong.extend(kept.at(index, [0])[:, 0] != index)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
     for thread in threads:

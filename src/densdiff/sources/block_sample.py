@@ -24,6 +24,7 @@ from densdiff.sources.source import Merge, Pass, Source
 S = TypeVar("S")
 T = TypeVar("T")
 _THREADS_SHARING_PASSES = 16
+_AT_HAND = 1 << 28  # bytes of rows that are kept; of wider rows only the columns that are asked for are had
 
 
 class RowReader(Protocol):
@@ -136,7 +137,7 @@ class BlockSample:
     def prefetch(self, index: IntArray) -> None:
         """Have these rows at hand, in one pass, if they are not yet and all of their columns fit into memory."""
         lacking, columns = self.cache.lacking(sorted_unique(index)), range(len(self.reader.names))
-        if len(lacking) and fit_in_memory(len(lacking), len(columns)):
+        if len(lacking) and may_be_at_hand(len(lacking), len(columns)):
             self.cache.add(lacking, self._pick(lacking, columns))
 
     def _pick(self, index: IntArray, columns: Sequence[int]) -> FloatArray:
@@ -152,7 +153,7 @@ class BlockSample:
     def loaded(self, columns: Sequence[int]) -> Sample:
         """The sample with some of its columns, in memory if they are read here and fit there."""
         chosen = self.only(columns)
-        if not isinstance(self.source, BlockSource) or not fit_in_memory(len(self), len(columns)):
+        if not isinstance(self.source, BlockSource) or 8 * len(self) * len(columns) > memory.room():
             return chosen
         task, merge, names = chosen.make_pass(_block_rows, _chain_blocks)[1:]
         blocks = run_pass(self.source, task, merge, names)
@@ -219,9 +220,9 @@ def sorted_unique(numbers: IntArray) -> IntArray:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
-def fit_in_memory(rows: int, columns: int) -> bool:
-    """Whether so many values may be at hand."""
-    return 8 * rows * columns <= memory.room()
+def may_be_at_hand(rows: int, columns: int) -> bool:
+    """Whether so many rows are kept in all of their columns."""
+    return 8 * rows * columns <= _AT_HAND
 
 
 def pick_rows(read: Callable[[Any, int], FloatArray], index: IntArray, block: Any, start: int) -> FloatArray:

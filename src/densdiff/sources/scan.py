@@ -16,7 +16,7 @@ from densdiff.sources.block_sample import (
     BlockSample,
     RowCache,
     RowReader,
-    fit_in_memory,
+    may_be_at_hand,
     pick_rows,
     sorted_unique,
     stack_rows,
@@ -37,7 +37,7 @@ def scan(
     sizes = [source.rows for source in sources]
     if prefetch is not None and None not in sizes and not all(isinstance(source, ArraySource) for source in sources):
         wanted = [sorted_unique(index) for index in prefetch(*(size or 0 for size in sizes))]
-        if all(fit_in_memory(len(index), len(reader.names)) for index, reader in zip(wanted, readers, strict=True)):
+        if all(may_be_at_hand(len(index), len(reader.names)) for index, reader in zip(wanted, readers, strict=True)):
             numbers = wanted
     caches = [RowCache() for _ in sources]
     passes = [
