@@ -44,9 +44,10 @@ class PriorShiftClassifier(ClassifierMixin, BaseEstimator):
     >>> from sklearn.linear_model import LogisticRegression
     >>> import densdiff as dd
     >>> random = np.random.default_rng(0)
-    >>> X, y = np.concatenate([random.normal(0, 1, 50), random.normal(1, 1, 50)])[:, None], np.repeat([0, 1], 50)
-    >>> new = np.concatenate([random.normal(0, 1, 10), random.normal(1, 1, 90)])[:, None]
-    >>> model = dd.PriorShiftClassifier(LogisticRegression()).fit(X, y, X_unlabeled=new)
+    >>> X, y = np.concatenate([random.normal(0, 1, 50), random.normal(2, 1, 50)])[:, None], np.repeat([0, 1], 50)
+    >>> new = np.concatenate([random.normal(0, 1, 10), random.normal(2, 1, 90)])[:, None]
+    >>> balance = dd.ClassBalance(random_state=0)
+    >>> model = dd.PriorShiftClassifier(LogisticRegression(), balance).fit(X, y, X_unlabeled=new)
     >>> bool(model.predict(new).mean() > LogisticRegression().fit(X, y).predict(new).mean())
     True
     """
