@@ -129,7 +129,7 @@ def main(quick=False):
     runs = 10 if quick else 200
     paper_table(runs)
     one_column = [*shapes(1)[1::2], ("shift .4", gaussians(0.4, 1))]
-    for factor in (1.0, 100.0, 0.01):
+    for factor in (1.0, 100.0, 0.01):  # the same samples in other units
         units = [(label, (scaled(p, factor), scaled(q, factor))) for label, (p, q) in one_column]
         table(f"Relative RMSE (by the true distance), units x {factor:g}", units, runs // 2, relative=True)
     table("Relative RMSE (by the true distance)", one_column, runs // 2, n=120, m=300, relative=True)

@@ -85,8 +85,8 @@ measure()
 PEERS = {
     "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10, 30)),
     "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10, 30)),
-    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10, 30)),
-    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10, 30)),
+    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10)),
+    "MMDDriftOnline": (PEER, ALIBI_SIDE, (1, 2, 10)),
 }
 
 

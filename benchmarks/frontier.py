@@ -110,7 +110,7 @@ def record_means(found: PValues) -> None:
 
 
 def main(quick: bool = False) -> None:
-    runs = 4 if quick else 100
+    runs = 4 if quick else 50
     print(f"share of rejections at level {LEVEL}, {runs} runs; in parentheses: standard errors of paired differences")
     for name in FAMILIES:
         found = pvalues({DEFAULT: densdiff, **RIVALS}, [cell for cell in CELLS if cell[0] == name], runs=runs, jobs=-1)
