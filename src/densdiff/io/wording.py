@@ -28,6 +28,8 @@ def reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno:
         text = os.strerror(error.errno)
         return text[:1].lower() + text[1:]
+    if isinstance(error, ValueError) and "embedded null" in str(error):
+        return "embedded null byte"  # of a path; Python's own words change with its version
     return one_line(str(error).strip().split("\n")[0], 200) or type(error).__name__
 
 
