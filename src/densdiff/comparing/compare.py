@@ -182,7 +182,7 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     work = _JOINT_WORK * (len(together) + 1) + _count_columns(every_column)
     with Progress("comparing all columns together", work) as progress:
         distance, test, regions, pairs = run_together(
-            [progress.after(task, _JOINT_WORK) for task in together], joint.threads
+            [progress.after(task, _JOINT_WORK) for task in together], joint.readers
         )
         notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
         distinct = distinct_rows(every_column, joint.copies)
@@ -192,7 +192,7 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
                 partial(_test_columns, distinct, settings, name, notes, tick=partial(progress.add, 1.0)),
                 progress.after(partial(_quiet_variation, rows, test.pvalue, seed), _JOINT_WORK),
             ],
-            cores(),
+            joint.threads,
         )
     found = Found(distance, test, columns, missing, adjustment, variation, *pairs, *regions.told(tables, columns))
     return put_together(tables, settings, found, constants, notes)

@@ -22,6 +22,7 @@ from densdiff.threads import cores
 
 _JOINT_ROWS = 10_000  # of a table that are looked at together when there are several columns
 _JOINT_VALUES = 5_000_000  # of a table that are looked at together in very many columns
+_ONE_AT_A_TIME = 500  # columns beyond which questions to all of them are answered one after the other
 _TESTED_VALUES = 5_000_000  # of a table that are tested together when there are more than two columns
 _DISTANCE_ROWS = 2000  # that the L2 distance of several columns is of: it costs the square of them
 
@@ -51,9 +52,14 @@ class JointRows:
 
     @property
     def threads(self) -> int:
-        """How many may read them at a time: a file has one reader."""
+        """How many questions may be answered at a time: each takes much memory if there are very many columns."""
+        return cores() if len(self.some.names) <= _ONE_AT_A_TIME else 1
+
+    @property
+    def readers(self) -> int:
+        """How many may read the rows at a time: a file has one reader."""
         pairs = self.measured, self.tested
-        return cores() if all_at_once(*(rows for pair in pairs for rows in (pair.x, pair.y))) else 1
+        return self.threads if all_at_once(*(rows for pair in pairs for rows in (pair.x, pair.y))) else 1
 
     def distance(self, seed: int) -> DistanceResult:
         """The L2 distance of all columns together."""
