@@ -47,6 +47,12 @@ def printed(paragraph, line, *places):
     return tuple(Printed(paragraph, line, place) for place in places)
 
 
+def mixed(tables):
+    """Seconds of a later comparison and of the first one of a process."""
+    title = f"20 mixed columns of {tables}"
+    return Row(title, "later call"), Row(title, "first call")
+
+
 def errors_of_f(d):
     """Mean ratios of the error of f to that of two others, and the largest ratio to the better of them."""
     title = f"integrated squared error of f, d = {d}, n = 220, m = 220"
@@ -81,6 +87,7 @@ TURING = "Turing series"
 SERIES = "series of 20000 x 3"
 SAMPLES = "1000000 samples, one column"
 TABLES = "100 columns of 1000000 rows, 2 cores"
+WIDE = "1000 columns of 100000 rows from Parquet"
 PARQUET = "Cross-validated fit from Parquet"
 SUMS = "Weighted sums of kernel features, one thread"
 LSDD, MMD = "LSDDDriftOnline", "MMDDriftOnline"
@@ -146,6 +153,11 @@ CLAIMS = {
     "densdiff, default": ("bench", "power", Printed(POWER, "densdiff ", -1)),
     "MMD, median width, standardized columns": ("bench", "power", Printed(POWER, "MMD, median, standardized", -1)),
     "energy test, standardized columns": ("bench", "power", Printed(POWER, "energy, standardized", -1)),
+    "time of the first test of a process, with imports": (
+        "bench",
+        "peers",
+        *beside(ALIBI, "aggregate, cold", unit="s"),
+    ),
     "a million rows in one column": ("bench", "peers", *beside(MILLION, "aggregate")),
     "the paper's four data sets, mean squared error": (
         "bench",
@@ -193,6 +205,11 @@ CLAIMS = {
     "memory beyond the tables": ("bench", "compare", Row(TABLES, "memory beyond the tables")),
     "moved columns that are found": ("bench", "compare", Row(TABLES, "moved columns found")),
     "other columns that are reported": ("bench", "compare", Row(TABLES, "other columns found")),
+    "2 x 2,000 rows of 20 mixed columns": ("bench", "compare", *mixed("2000 rows, all")),
+    "2 x 200,000 rows of 20 mixed columns": ("bench", "compare", *mixed("200000 rows, all")),
+    "2 x 1,000,000 rows of 20 mixed columns, Parquet": ("bench", "compare", *mixed("1000000 rows from Parquet")),
+    "2 x 100,000 rows of 1,000 columns, Parquet": ("bench", "compare", Row(WIDE, "wall time")),
+    "memory of the 1,000 columns, whole process": ("bench", "compare", Row(WIDE, "whole process")),
     **{
         text: ("bench", "delays", *beside("", f"delay after {change}", "tuned CUSUM"))
         for change, text in list(DELAYS.items())[:6]

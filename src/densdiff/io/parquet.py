@@ -24,7 +24,7 @@ from densdiff.messages import listed
 ENDINGS = (".parquet", ".pq")
 _PROBED = 4096  # rows of a row group that tell how long its text is
 _PROBE = 1 << 20  # bytes that they may take
-_BUFFER = 1 << 20  # bytes of a column that are read at a time
+_BUFFER, _BUFFERS = 1 << 20, 1 << 26  # bytes of a column, and of all columns together, that are read at a time
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,12 @@ class ParquetFiles:
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables that are cut alike whatever the columns."""
         names = columns or self.names
+        buffer = max(1 << 14, min(_BUFFER, _BUFFERS // len(names)))
         for place in self.places:
-            with _open_file(place, pre_buffer=False, buffer_size=_BUFFER) as file:
+            with _open_file(place, pre_buffer=False, buffer_size=buffer) as file:
                 texts = _text_columns(file, names) if self.keeps_codes else []
                 steps = [self._step(place, file, group) for group in range(file.num_row_groups)]
-            with _open_file(place, pre_buffer=False, buffer_size=_BUFFER, read_dictionary=texts) as file:
+            with _open_file(place, pre_buffer=False, buffer_size=buffer, read_dictionary=texts) as file:
                 # all groups at once, what was read of those before would stay in memory
                 for group, step in enumerate(steps):
                     for rows in _tables(file, names, [group], step):
