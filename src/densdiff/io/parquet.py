@@ -79,13 +79,11 @@ class ParquetFiles:
         names = columns or self.names
         buffer = max(1 << 14, min(_BUFFER, _BUFFERS // len(names)))
         for place in self.places:
-            with _open_file(place, pre_buffer=False, buffer_size=buffer) as file:
-                texts = _text_columns(file, names) if self.keeps_codes else []
-                steps = [self._step(place, file, group) for group in range(file.num_row_groups)]
+            texts = self._text_columns(place, names) if self.keeps_codes else []
             with _open_file(place, pre_buffer=False, buffer_size=buffer, read_dictionary=texts) as file:
                 # all groups at once, what was read of those before would stay in memory
-                for group, step in enumerate(steps):
-                    for rows in _tables(file, names, [group], step):
+                for group in range(file.num_row_groups):
+                    for rows in _tables(file, names, [group], self._step(place, file, group)):
                         yield mark_text(self._restore_categories(rows, names), texts)
 
     def coded(self) -> "ParquetFiles":
@@ -115,6 +113,14 @@ class ParquetFiles:
             if label in self.footers.coded and not pyarrow().types.is_dictionary(table.schema.types[j]):
                 table = table.set_column(j, label, table.column(j).dictionary_encode())
         return table
+
+    def _text_columns(self, place: Path, names: list[str]) -> list[str]:
+        """Which of these columns of a file hold text; blocks are cut here, where it still tells how long that is."""
+        texts = pyarrow().string(), pyarrow().large_string()
+        with _open_file(place, pre_buffer=False) as file:
+            for group in range(file.num_row_groups):
+                self._step(place, file, group)
+            return [name for name in names if file.schema_arrow.field(name).type in texts]
 
     def _step(self, place: Path, file: Any, group: int) -> int:
         """Rows of a block: as many as make `memory.VALUES` numbers, or as many bytes of text."""
@@ -233,12 +239,6 @@ def _text_width(file: Any, group: int, names: list[str]) -> float:
         width = batch.nbytes / batch.num_rows
         rows = max(rows, min(_PROBED, int(_PROBE / width))) if width else _PROBED
     return width
-
-
-def _text_columns(file: Any, names: list[str]) -> list[str]:
-    """Which of these columns hold text."""
-    pa = pyarrow()
-    return [name for name in names if file.schema_arrow.field(name).type in (pa.string(), pa.large_string())]
 
 
 def _is_fixed(kind: Any) -> bool:
