@@ -13,11 +13,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-import numpy as np
-
 from densdiff.errors import DensDiffWarning, mark, named
 
-DATES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_DATES = (datetime.date, datetime.time, datetime.timedelta)
 _TINY = 1e-4  # p-values below it are all alike
 _SHOWN = 5  # names or notes of one sort listed before "and .. more"
 _collected: ContextVar[list[str] | None] = ContextVar("collected", default=None)
@@ -98,8 +96,23 @@ def escaped(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as one harmless line: control and direction characters are escaped, long values cut."""
-    value = value.item() if isinstance(value, np.generic) and not isinstance(value, DATES) else value
-    return one_line(str(value) if isinstance(value, DATES) else repr(value))
+    if isinstance(value := _plain(value), str):
+        return one_line(repr(value))
+    return one_line(str(value) if isinstance(value, _DATES) or _is_numpy(value) else repr(value))
+
+
+def _plain(value: Any) -> Any:
+    """A number or a text of NumPy as one of Python; its dates and all other values as they are."""
+    return value.item() if _is_numpy(value) and value.dtype.kind not in "mM" else value
+
+
+def _is_numpy(value: Any) -> bool:
+    """Whether a value is a scalar of NumPy, which is not loaded for plain ones: the command line refuses before it."""
+    if type(value) in (str, bytes, int, float, bool, type(None)):
+        return False
+    import numpy as np
+
+    return isinstance(value, np.generic)
 
 
 def one_line(text: str, most: int = 80) -> str:
@@ -132,7 +145,7 @@ def p_text(pvalue: float, is_smallest: bool = False) -> str:
 
 def class_name(label: Any) -> str:
     """A class within a sentence: a number is said to be one, other labels speak for themselves."""
-    label = label.item() if isinstance(label, np.generic) and not isinstance(label, DATES) else label
+    label = _plain(label)
     return f"class {label}" if isinstance(label, int | float) else quote_name(str(label))
 
 
@@ -164,7 +177,7 @@ def listed(names: Sequence[str]) -> str:
 
 def describe_value(value: Any) -> str:
     """What an error says it got: a plain value itself, or the type of any other object."""
-    is_plain = value is None or isinstance(value, (str, bytes, numbers.Number, np.generic))
+    is_plain = value is None or isinstance(value, (str, bytes, numbers.Number)) or _is_numpy(value)
     return shown(value) if is_plain else f"an object of type {type(value).__name__}"
 
 
@@ -184,6 +197,8 @@ def near_name(name: str, names: Sequence[str]) -> str:
 def describe_ragged(rows: Any) -> str:
     """Where a list of lists is ragged, or nothing."""
     rows = rows if isinstance(rows, (list, tuple)) else []
+    import numpy as np
+
     sizes = [len(row) if isinstance(row, (list, tuple, np.ndarray)) else 1 for row in rows]
     odd = next((i for i, size in enumerate(sizes) if size != sizes[0]), None)
     if odd is None:

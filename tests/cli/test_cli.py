@@ -326,6 +326,30 @@ def test_importing_the_command_is_light():
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "gone.csv", "gone too.csv"],
+        ["profile", "gone.csv", "--out", "new.profile"],
+        ["changes", "gone.csv"],
+        ["balance", "gone.csv", "gone too.csv", "--label", "y"],
+    ],
+)
+def test_a_wrong_file_name_is_told_before_the_library_is_loaded(command, tmp_path):
+    code = f"""
+import sys
+from densdiff.cli import app
+try:
+    app({command!r})
+finally:
+    print([m for m in ("numpy", "narwhals", "pyarrow", "sklearn") if m in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == "densdiff: gone.csv does not exist in the folder '.'\n"
+    assert done.stdout == "[]\n"
+
+
 def test_without_typer_the_extra_is_named():
     code = "import sys; sys.modules['typer'] = None; import densdiff.cli"
     outcome = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -31,6 +31,7 @@ from densdiff.cli.inputs import (
     read_classes,
     refuse_clock,
     refuse_file,
+    refuse_missing,
     refuse_other_ending,
     refuse_twice,
     refuse_unwritable,
@@ -142,6 +143,8 @@ def compare(
     from densdiff.cli.outputs import Outputs
 
     refuse_twice(a, b)
+    if scheduler is None:  # the workers of a cluster see files of their own
+        refuse_missing(a, b)
     outputs = Outputs(report, markdown, prometheus, log)
     outputs.refuse_unwritable(a, b)
     chosen, groups = parse_columns(columns, exclude, category, number), split_names(by or [])
@@ -201,11 +204,12 @@ def profile(
       densdiff compare january.profile february.csv --report page.html
       densdiff profile february.csv --like january.profile -o february.profile
     """
+    refuse_missing(table, *([] if like is None else [like]))
+    refuse_other_ending(out)
+    refuse_unwritable(out, table)
     from densdiff import Profile
     from densdiff import profile as make_profile
 
-    refuse_other_ending(out)
-    refuse_unwritable(out, table)
     chosen = parse_columns(columns, exclude, category, number)
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), [])
     with show_progress("Reading ..."):
@@ -314,9 +318,10 @@ def changes(
       densdiff changes sensor.csv --time stamp --columns x,y,z --window 4s
       densdiff changes - --json < sensor.csv
     """
+    refuse_missing(series)
+    refuse_unwritable(report, series)
     from densdiff import detect_changes
 
-    refuse_unwritable(report, series)
     with show_progress("Reading ..."):
         layout = parse_layout(columns, sep, decimal, no_header)
         table = layout.read(series, [] if time is None else [time], in_blocks=True)
@@ -352,11 +357,12 @@ def balance(
       densdiff balance labelled.csv unlabelled.csv --label diagnosis
       densdiff balance train.parquet new.parquet --label y --columns age,dose --json
     """
+    refuse_twice(train, new)
+    refuse_missing(train, new)
+    refuse_unwritable(report, train, new)
     from densdiff import ClassBalance, messages
     from densdiff.data import parameters
 
-    refuse_twice(train, new)
-    refuse_unwritable(report, train, new)
     level = 1 - parameters.fraction(alpha, "alpha")
     layout = parse_layout(columns, sep, decimal, no_header)
     with show_progress("Reading ..."):

@@ -235,6 +235,16 @@ def refuse_twice(*paths: str) -> None:
         raise InputError("standard input, '-', can be read only once; give a file for the other")
 
 
+def refuse_missing(*paths: str) -> None:
+    """Tell before the library is loaded that a file is not there."""
+    from densdiff.io import wording
+    from densdiff.io.addresses import scheme_of
+
+    for path in paths:
+        if path != "-" and not scheme_of(path):
+            wording.refuse_missing(path)
+
+
 def refuse_clock(table: Any, path: str) -> None:
     """An error if a table of numbers holds dates or times, also as text: most likely they are its clock."""
     from densdiff import messages

@@ -3,6 +3,7 @@
 Frame libraries are reached through narwhals alone.
 """
 
+import datetime
 import math
 import numbers
 import sys
@@ -21,14 +22,14 @@ from narwhals.exceptions import DuplicateError
 
 from densdiff.errors import InputError
 from densdiff.io.arrow import array_of, decoded, marked_text, places_of, pyarrow
-from densdiff.messages import DATES, describe_ragged, describe_value, listed, shown
+from densdiff.messages import describe_ragged, describe_value, listed, shown
 
 FloatArray = npt.NDArray[np.float64]
 EXACT = 2**53  # float64 holds every integer up to here
 _KINDS: dict[str, tuple[Any, ...]] = {
     "text": (str, bytes, uuid.UUID),
     "complex numbers": (numbers.Complex,),
-    "dates or durations": DATES,
+    "dates or durations": (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64),
     "nested values": (list, tuple, dict, set, np.ndarray),
 }
 _KINDS_BY_NAME = {"Period": "dates or durations"}  # of pandas, which is not imported for it

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from densdiff.errors import InputError
 from densdiff.io.addresses import is_database, scheme_of, split_database
-from densdiff.io.wording import as_input_error, file_name
+from densdiff.io.wording import as_input_error, file_name, refuse_missing
 from densdiff.messages import one_line, shown
 
 SQLITE = b"SQLite format 3\0"  # how such a file begins
@@ -76,8 +76,7 @@ def _sqlite(base: str, options: list[tuple[str, str]]) -> Database:
     if options:
         text = f"the address of {name} has an unknown part {shown(options[0][0])}; name a table by ?table="
         raise InputError(text, file=name)
-    if not path or not Path(path).exists():
-        raise InputError(f"{name} does not exist in the folder {shown(str(Path(path).parent))}", file=name)
+    refuse_missing(path)
     if Path(path).is_dir():
         raise InputError(f"{name} is a folder, and a SQLite database is a file", file=name)
     with as_input_error(name, "cannot be read"), open(path, "rb") as file:

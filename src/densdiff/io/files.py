@@ -17,9 +17,8 @@ from densdiff.io.addresses import is_database, refuse_address_as_path, scheme_of
 from densdiff.io.database import parse_database
 from densdiff.io.options import Options, is_path
 from densdiff.io.remote import Download
-from densdiff.io.wording import as_input_error, file_name
+from densdiff.io.wording import as_input_error, file_name, refuse_missing
 from densdiff.io.write import atomic_write
-from densdiff.messages import shown
 
 __all__ = ["File", "atomic_write", "is_path", "open_file", "read", "table"]
 
@@ -189,9 +188,9 @@ def open_file(
     with as_input_error(name, "cannot be read"):
         try:
             reader = _reader(path if download is None else download.place, name, options)
-        except FileNotFoundError as error:
-            what = f"{name} does not exist in the folder {shown(str(Path(path).parent))}"
-            raise InputError(what, file=name) from error
+        except FileNotFoundError:
+            refuse_missing(path)
+            raise
         except BaseException:
             if download is not None:
                 download.remove()

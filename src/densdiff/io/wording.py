@@ -13,7 +13,7 @@ from pathlib import Path
 
 from densdiff.errors import DensDiffError, InputError
 from densdiff.io.addresses import hide_logins, scheme_of, short_name
-from densdiff.messages import listed, near_name, one_line
+from densdiff.messages import listed, near_name, one_line, shown
 
 
 def file_name(path: str | PathLike[str]) -> str:
@@ -21,6 +21,17 @@ def file_name(path: str | PathLike[str]) -> str:
     if isinstance(path, str) and scheme_of(path):
         return short_name(path)
     return "standard input" if os.fspath(path) == "-" else one_line(Path(path).name or os.fspath(path) or ".")
+
+
+def refuse_missing(path: str | PathLike[str]) -> None:
+    """An error if there is no such file or folder; what else may be wrong with a path is for its reader to say."""
+    try:
+        os.stat(path)
+    except FileNotFoundError as error:
+        name = file_name(path)
+        raise InputError(f"{name} does not exist in the folder {shown(str(Path(path).parent))}", file=name) from error
+    except (OSError, ValueError):
+        return
 
 
 def reason(error: BaseException) -> str:

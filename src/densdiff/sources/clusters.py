@@ -69,8 +69,7 @@ def connected(address: str) -> Iterator[None]:
 def lazy_parquet(path: Path, columns: list[str] | None = None) -> Any:
     """A Parquet file, or a folder of them, as a Dask data frame; workers read it by the same path."""
     name = wording.file_name(path)
-    if not path.exists():
-        raise InputError(f"{name} does not exist in the folder {messages.shown(str(path.parent))}")
+    wording.refuse_missing(path)
     if not path.is_dir() and path.suffix.lower() not in (".parquet", ".pq"):
         raise InputError(f"{name} is not a Parquet file; a cluster reads Parquet files and folders of them")
     files = parquet.data_files(path, name) if path.is_dir() else [path]
