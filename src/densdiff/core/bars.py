@@ -97,12 +97,14 @@ def is_rounded(column: ValueCounts, width: float) -> bool:
     Then a curve that is smoothed with this width, one over the frequency that it halves, shows the steps of rounding.
     """
     values, counts = column.values, column.counts.astype(np.float64)
+    totals = counts.sum(axis=1)
+    same = np.square(counts).sum(axis=1) - totals  # ordered pairs of rows, (2,)
+    if not same.any():
+        return False
     low = np.searchsorted(values, values - 2.0 * width)
     high = np.searchsorted(values, values + 2.0 * width, side="right")
     below = np.column_stack([np.zeros(2), np.cumsum(counts, axis=1)])  # (2, k + 1)
-    totals = counts.sum(axis=1)
-    near = (counts * (below[:, high] - below[:, low])).sum(axis=1) - totals  # ordered pairs of rows, (2,)
-    same = np.square(counts).sum(axis=1) - totals
+    near = (counts * (below[:, high] - below[:, low])).sum(axis=1) - totals
     return bool((same > _SAME * near).any())
 
 
