@@ -67,7 +67,7 @@ def same_column(a: Column, b: Column):
 def test_what_is_held_is_the_table_that_is_read_whole(tmp_path_factory, table, group):
     path = tmp_path_factory.mktemp("held") / "a.parquet"
     pq.write_table(table, path, row_group_size=group)
-    held, whole = hold(in_blocks(path), None), table_of(pq.read_table(path), "A")
+    held, whole = hold(in_blocks(path), None, memory.room()), table_of(pq.read_table(path), "A")
     if isinstance(held, BlockSource):  # a column is of no one kind: some blocks of booleans have no value
         assert any(name.startswith("flags") for name in table.column_names)
         return
@@ -127,18 +127,16 @@ def test_what_does_not_fit_stays_in_blocks(tmp_path, monkeypatch):
     pq.write_table(mixed(0, 400), path, row_group_size=90)
     source = in_blocks(path)
     for room in (100.0, 8000.0):  # known before reading, and found while reading
-        monkeypatch.setattr(memory, "room", lambda room=room: room)
-        assert hold(source, None) is source
-    monkeypatch.setattr(memory, "room", lambda: 1e6)
-    assert isinstance(hold(source, None), ArraySource)
+        assert hold(source, None, room) is source
+    assert isinstance(hold(source, None, 1e6), ArraySource)
     monkeypatch.setattr(holding, "MOST_LEVELS", 2)
-    assert hold(source, None) is source
+    assert hold(source, None, 1e6) is source
 
 
 def test_only_the_columns_that_are_asked_for_are_held(tmp_path):
     path = tmp_path / "a.parquet"
     pq.write_table(mixed(0, 50), path)
-    assert hold(in_blocks(path), ["count", "word"]).block.names == ("count", "word")
+    assert hold(in_blocks(path), ["count", "word"], memory.room()).block.names == ("count", "word")
 
 
 def test_a_part_without_any_text_does_not_keep_a_column_from_being_one():

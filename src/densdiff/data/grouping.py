@@ -14,7 +14,7 @@ from densdiff.core.selection import IntArray
 from densdiff.data.choosing import choose_kinds, choose_names, names_of
 from densdiff.data.converting import convert_block
 from densdiff.data.holding import stack_tables
-from densdiff.data.inputs import input_of
+from densdiff.data.inputs import input_of, read_both
 from densdiff.data.match import SchemaChanges
 from densdiff.data.table import Column, Table, missing_values, table_of, text_of
 from densdiff.data.tables import Request
@@ -110,7 +110,7 @@ def group_tables(A: Any, B: Any, by: Any, request: Request) -> GroupedTables:
         [name for name in head.names if read_all or name in (*own, *names)] if head.names else None
         for head, own in zip(heads, chosen, strict=True)
     ]
-    sources = a.source(columns[0] or []), b.source(columns[1] or [])
+    sources = read_both(a, b, (columns[0] or [], columns[1] or []))
     counted = [list(names) if head.names else None for head in heads]
     passes = [
         Pass(source, partial(_count_rows, names, source.where), partial(_add_counts, names, source.where), needed)

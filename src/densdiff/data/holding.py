@@ -13,7 +13,6 @@ import numpy as np
 
 from densdiff.data.summary import MOST_LEVELS
 from densdiff.data.table import Coded, Column, Table, coded_column, missing_values
-from densdiff.io import memory
 from densdiff.io.files import File
 from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.source import ArraySource, Source
@@ -33,11 +32,10 @@ class _Held:
     size: int
 
 
-def hold(source: Source, columns: list[str] | None) -> Source:
-    """The source with these columns, or all, in memory if they fit; else as it is."""
+def hold(source: Source, columns: list[str] | None, room: float) -> Source:
+    """The source with these columns, or all, in memory if they take no more than ``room`` bytes; else as it is."""
     if not isinstance(source, BlockSource) or isinstance(source.blocks, IteratedBlocks):
         return source
-    room = memory.room()  # here: a thread would not know what was set for this one
     head = _chosen(source.as_table(source.head()), columns)
     if source.rows is not None and source.rows * sum(map(_width, head.columns)) > room:
         return source

@@ -10,11 +10,14 @@ from typing import Any, Protocol
 
 from densdiff.data.holding import hold
 from densdiff.data.table import Table, header_of, table_of
+from densdiff.io import memory
 from densdiff.io.streams import TableStream
 from densdiff.sources import opening
 from densdiff.sources.lazy import stream_of
 from densdiff.sources.source import ArraySource, Source
 from densdiff.sources.spool import open_stream
+from densdiff.sources.together import run_together
+from densdiff.threads import cores
 
 
 def source_of(value: Any, where: str, keep_text: bool = False) -> Source:
@@ -41,8 +44,8 @@ class Input(Protocol):
     def header(self) -> Table:
         """Its columns, without rows if none are read yet."""
 
-    def source(self, columns: list[str]) -> Source:
-        """The source; of a lazy table, of these columns."""
+    def source(self, columns: list[str], room: float) -> Source:
+        """The source; of a lazy table, of these columns. What comes in blocks is held if it takes so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +59,9 @@ class _Read:
         """The first rows."""
         return table_of(self.opened.head(), self.opened.where)
 
-    def source(self, columns: list[str]) -> Source:
+    def source(self, columns: list[str], room: float) -> Source:
         """The source with these columns, or all, in memory where they fit; else each pass says which it reads."""
-        return hold(self.opened, columns or None)
+        return hold(self.opened, columns or None, room)
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,10 @@ class _Unread:
         """The columns without rows."""
         return header_of(self.stream.names, self.where)
 
-    def source(self, columns: list[str]) -> Source:
+    def source(self, columns: list[str], room: float) -> Source:
         """A source of these columns."""
         opened = open_stream(self.stream, self.where, partial(table_of, where=self.where), columns)
-        return hold(opened.converted(), columns or None)
+        return hold(opened.converted(), columns or None, room)
 
 
 def input_of(value: Any, where: str, keep_text: bool = False) -> Input:
@@ -95,8 +98,18 @@ def open_pair(
     x, y = inputs
     if headers is None:
         if not x.is_unread and not y.is_unread:
-            return (x.source([]), y.source([])), None  # on a cluster, a header is work
+            return read_both(x, y, ([], [])), None  # on a cluster, a header is work
         headers = x.header(), y.header()
     common = set(headers[0].names or ()) & set(headers[1].names or ())
     needed = [[name for name in header.names or () if name in common or not common] for header in headers]
-    return (x.source(needed[0]), y.source(needed[1])), headers
+    return read_both(x, y, (needed[0], needed[1])), headers
+
+
+def read_both(x: Input, y: Input, columns: tuple[list[str], list[str]]) -> tuple[Source, Source]:
+    """Both sources with their columns; two files are read at the same time, lazy tables may share a connection."""
+    room = memory.room()  # here: a thread would not know what was set for this one
+    threads = 1 if x.is_unread or y.is_unread else cores()
+    first, second = run_together(
+        [partial(one.source, own, room) for one, own in zip((x, y), columns, strict=True)], threads
+    )
+    return first, second

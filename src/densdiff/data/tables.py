@@ -23,6 +23,7 @@ from densdiff.data.reading import Reading
 from densdiff.data.summary import ColumnSummary, Summary
 from densdiff.data.table import Table, header_of
 from densdiff.errors import InputError, NothingLeftError
+from densdiff.io import memory
 from densdiff.messages import capped, shown
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample
@@ -155,7 +156,7 @@ def read_table(value: Any, request: Request, forced: Mapping[str, str] | None = 
     table = input_of(value, request.where[0], keep_text=True)
     chosen, kinds = _resolve((table, table), request)
     header = chosen[0] if chosen else table.header() if table.is_unread else None
-    source = table.source([] if header is None else list(header.names or ()))
+    source = table.source([] if header is None else list(header.names or ()), memory.room())
     _refuse_few(source.where, source.rows)
     if kinds:
         source = source.changed(partial(convert_block, kinds, source.where))

@@ -21,9 +21,11 @@ from densdiff.sources.block_sample import (
     sorted_unique,
     stack_rows,
 )
-from densdiff.sources.passes import run_passes
+from densdiff.sources.passes import run_pass, run_passes
 from densdiff.sources.sample import Sample
 from densdiff.sources.source import ArraySource, Pass, Source
+from densdiff.sources.together import run_together
+from densdiff.threads import cores
 
 
 def scan(
@@ -49,7 +51,8 @@ def scan(
         )
         for source, reader, index in zip(sources, readers, numbers, strict=True)
     ]
-    scanned = run_passes(passes)
+    in_memory = all(isinstance(source, ArraySource) for source in sources)
+    scanned = run_together([partial(run_pass, *each) for each in passes], cores()) if in_memory else run_passes(passes)
     for cache, index, (_, rows) in zip(caches, numbers, scanned, strict=True):
         if len(index):
             cache.add(index, rows)
