@@ -14,6 +14,7 @@ from densdiff.comparing.decision import family_share, missing_rates
 from densdiff.comparing.effects import refuse_unmatched
 from densdiff.comparing.findings import ColumnDifference, MissingDifference
 from densdiff.comparing.joint import (
+    JointRows,
     distinct_rows,
     draw_joint_rows,
     joint_notes,
@@ -39,7 +40,8 @@ from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult
 from densdiff.threads import cores, on_one_thread
 
-_JOINT_WORK = 6.0  # columns that take about as long as one question to all columns together
+# columns that take about as long as one question to all columns together, and how many of these there are
+_JOINT_WORK, _JOINT_QUESTIONS = 6.0, 5
 
 
 @on_one_thread
@@ -172,36 +174,32 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     every_column, constants = tables, _constants(tables)
     tables = _without(tables, constants)
     joint = draw_joint_rows(tables, seed)
-    rows = rows_in_memory(tables, joint, seed)
-    together: list[Callable[[], Any]] = [
-        partial(joint.distance, seed),
-        partial(joint.test, seed, settings.permutations),
-        partial(find_regions, rows, settings.alpha, seed),
-        partial(find_pairs, rows, settings.alpha, seed),
-    ]
-    work = _JOINT_WORK * (len(together) + 1) + _count_columns(every_column)
-    with Progress("comparing all columns together", work) as progress:
-        distance, test, regions, pairs = run_together(
-            [progress.after(task, _JOINT_WORK) for task in together], joint.readers
-        )
-        notes, name = [*joint_notes(tables, distance, test), *joint.notes], named(tables.where[1])
-        distinct = distinct_rows(every_column, joint.copies)
-        progress.what = "comparing column by column"
-        (columns, missing, adjustment), variation = run_together(
+    rows, distinct = rows_in_memory(tables, joint, seed), distinct_rows(every_column, joint.copies)
+    name, of_columns = named(tables.where[1]), list[str]()
+    work = _JOINT_WORK * _JOINT_QUESTIONS + _count_columns(every_column)
+    with Progress("comparing all columns together and one by one", work) as progress:
+        test_columns = partial(_test_columns, distinct, settings, name, of_columns, tick=partial(progress.add, 1.0))
+        # the longest begins early; the columns, which have threads of their own, come last and leave no core idle
+        distance, (test, variation), regions, pairs, (columns, missing, adjustment) = run_together(
             [
-                partial(_test_columns, distinct, settings, name, notes, tick=partial(progress.add, 1.0)),
-                progress.after(partial(_quiet_variation, rows, test.pvalue, seed), _JOINT_WORK),
+                progress.after(partial(joint.distance, seed), _JOINT_WORK),
+                progress.after(partial(_test_and_variation, joint, rows, settings), 2.0 * _JOINT_WORK),
+                progress.after(partial(find_regions, rows, settings.alpha, seed), _JOINT_WORK),
+                progress.after(partial(find_pairs, rows, settings.alpha, seed), _JOINT_WORK),
+                test_columns,
             ],
-            joint.threads,
+            joint.readers,
         )
+    notes = [*joint_notes(tables, distance, test), *joint.notes, *of_columns]
     found = Found(distance, test, columns, missing, adjustment, variation, *pairs, *regions.told(tables, columns))
     return put_together(tables, settings, found, constants, notes)
 
 
-def _quiet_variation(rows: Pair, pvalue: float, seed: int) -> PairVariation:
-    """Total variation of all columns together; what it has to say is in its own notes."""
+def _test_and_variation(joint: JointRows, rows: Pair, settings: Settings) -> tuple[TwoSampleResult, PairVariation]:
+    """The test and, with its p-value, the total variation of all columns together, which has notes of its own."""
+    test = joint.test(settings.seed, settings.permutations)
     with messages.collect_warnings():
-        return pair_variation(rows, pvalue, level=CONFIDENCE, seed=seed)
+        return test, pair_variation(rows, test.pvalue, level=CONFIDENCE, seed=settings.seed)
 
 
 def _constants(tables: MatchedTables) -> list[str]:
