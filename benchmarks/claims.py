@@ -254,5 +254,5 @@ CLAIMS = {
         Row(PARQUET, "2 x 10000000 x 10 rows, all cores"),
         Row(PARQUET, "2 x 10000000 x 10 rows, all cores, whole process"),
     ),
-    "two Dask workers": ("bench", "scale", *beside("Dask", "2 x 2000000 x 10 rows")),
+    "two Dask workers": ("bench", "scale", *beside("Dask", "2 x 2000000 x 10 rows, 500 centers, two workers")),
 }

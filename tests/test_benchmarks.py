@@ -2,12 +2,10 @@
 
 import importlib
 import inspect
-import itertools
 import json
 import re
 import subprocess
 import types
-from pathlib import Path
 
 import matplotlib
 import pytest
@@ -15,12 +13,11 @@ import pytest
 from benchmarks import claims, measure, results
 from benchmarks.__main__ import NAMES, run_apart, run_here
 from benchmarks.claims import CLAIMS
+from benchmarks.page import NUMBER, PAGE, RESULTS, cells_of, refreshed, says, table_rows, values_of, with_numbers
 from benchmarks.plain import authors_model
 from tests.calibration.__main__ import NAMES as STUDIES
 
-ROOT = Path(__file__).parents[1]
-PAGE, CALIBRATION = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "calibration.md"
-RESULTS, FIGURES = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "figures"
+FIGURES = RESULTS.parent / "figures"
 
 
 @pytest.fixture
@@ -152,68 +149,24 @@ def test_the_authors_distance_follows_from_their_f(draw):
     assert model.squared == pytest.approx(linear + model.lam * model.theta @ model.theta, rel=1e-9)
 
 
-NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?:e[-+]\d+)?")
-
-
-def rows_of(text):
-    """The rows of all tables of a page but their heads, as cells."""
-    lines = text.splitlines()
-    below = [row for row, rule in itertools.pairwise(lines) if re.fullmatch(r"\|(---\|)+", rule)]
-    rows = [line for line in lines if line.startswith("|") and line not in below and not line.startswith("|---")]
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-
-
-def only(candidates, source):
-    assert len(candidates) == 1, f"{source} is {len(candidates)} of the results"
-    return candidates[0]
-
-
-def in_results(source, stored):
-    """What `make bench` has found, in its own unit."""
-    if isinstance(source, claims.Growth):
-        fits = [curve for curve in stored["curves"] if (curve["figure"], curve["axis"]) == ("fit", "n")]
-        return only([curve["time_exponent"] for curve in fits if curve["method"] == source.method], source)
-    if isinstance(source, claims.Printed):
-        parts = [part for part in stored["text"].strip().split("\n\n") if part.strip().startswith(source.paragraph)]
-        lines = [line for part in parts for line in part.splitlines() if line.startswith(source.line)]
-        return float(NUMBER.findall(only(lines, source).removeprefix(source.line))[source.place])
-    rows = [row for row in stored["rows"] if bool(row["title"]) == bool(source.title)]
-    rows = [row for row in rows if row["title"].startswith(source.title)]
-    rows = [row for row in rows if row.get("peer", "").startswith(source.peer) and row["unit"].startswith(source.unit)]
-    same = [row for row in rows if row["what"] == source.what]
-    return only(same or [row for row in rows if row["what"].startswith(source.what)], source)[source.value]
-
-
-def in_calibration(source, name):
-    """The ends of a column of `make calibrate`."""
-    part = CALIBRATION.read_text(encoding="utf-8").split(f"<!-- {name} -->")[1].split(f"<!-- end of {name} -->")[0]
-    lines = [line for line in part.splitlines() if line.startswith("|")]
-    place = [cell.strip() for cell in lines[0].split("|")].index(source.column)
-    lines = [line for line in lines[2:] if all(word in line for word in source.words)]
-    values = [float(NUMBER.search(line.split("|")[place])[0]) for line in lines]
-    return min(values), max(values)
-
-
-def rounded(text, value):
-    """Whether the number written is the value to as many digits as are written."""
-    places = len(text.partition(".")[2])
-    return abs(float(text.replace(",", "")) - value) <= 0.501 * 10.0**-places
-
-
 def agrees(cell, source, target, name):
     numbers = NUMBER.findall(cell)
     if target == "calibrate":
-        return len(numbers) == 2 and all(map(rounded, numbers, in_calibration(source, name)))
-    stored = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+        return len(numbers) == 2 and all(map(says, numbers, values_of(source, target, name)))
     scale = 1000 if cell.endswith(" ms") else 100 if cell.endswith(" %") else 1
-    return len(numbers) == 1 and rounded(numbers[0], scale * in_results(source, stored))
+    return len(numbers) == 1 and says(numbers[0], scale * values_of(source, target, name)[0])
+
+
+def rows_of_the_page():
+    lines = PAGE.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [cells_of(lines[place]) for place in table_rows(lines)]
 
 
 @pytest.mark.parametrize("label", CLAIMS)
 def test_the_figures_of_a_row_are_what_its_command_last_found(label):
     target, name, *sources = CLAIMS[label]
     assert name in {"bench": NAMES, "calibrate": STUDIES}[target]
-    cells = only([row[1:] for row in rows_of(PAGE.read_text(encoding="utf-8")) if row[0] == label], label)
+    (cells,) = [row[1:] for row in rows_of_the_page() if row[0] == label]
     figures = [cell for cell in cells if re.search(r"\d", cell)]
     assert len(figures) == len(sources)
     wrong = [(f, s) for f, s in zip(figures, sources, strict=True) if not agrees(f, s, target, name)]
@@ -221,8 +174,31 @@ def test_the_figures_of_a_row_are_what_its_command_last_found(label):
 
 
 def test_every_row_with_figures_has_a_command():
-    rows = rows_of(PAGE.read_text(encoding="utf-8"))
-    assert [row[0] for row in rows if row[0] not in CLAIMS] == []
+    assert [row[0] for row in rows_of_the_page() if row[0] not in CLAIMS] == []
+
+
+def test_writing_the_page_anew_changes_figures_that_changed_and_no_other():
+    text = PAGE.read_text(encoding="utf-8")
+    assert refreshed(text) == text
+    wrong = text.replace("| 34 ms |", "| 77 ms |", 1)
+    assert wrong != text
+    assert refreshed(wrong) == text
+
+
+@pytest.mark.parametrize(
+    ("cell", "values", "written"),
+    [
+        (" 1.38 s ", [2.2841], " 2.28 s "),
+        (" 0.0897 s ", [0.2071], " 0.207 s "),
+        (" 34 ms ", [0.0583], " 58 ms "),
+        (" 14169 MiB ", [9020.4], " 9020 MiB "),
+        (" 63 % ", [0.6045], " 60 % "),
+        (" 94 to 100 % ", [93.6, 99.9], " 94 to 100 % "),
+        (" 0 MiB ", [0.0], " 0 MiB "),
+    ],
+)
+def test_a_figure_keeps_its_unit_and_its_digits(cell, values, written):
+    assert with_numbers(cell, values) == written
 
 
 def test_a_figure_that_is_off_in_its_last_digit_is_noticed():
