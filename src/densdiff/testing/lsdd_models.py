@@ -102,14 +102,18 @@ def pooled_model(
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
     pooled = data.pooled_user_rows(POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing; other columns matter for ties of the last
-    has_ties = len(np.unique(pooled[:, -1])) < len(pooled)
-    pooled = pooled[np.lexsort(pooled.T) if has_ties else np.argsort(pooled[:, -1])]
+    if pooled.shape[1] == 1:
+        pooled = np.sort(pooled, axis=0)
+    else:
+        has_ties = len(np.unique(pooled[:, -1])) < len(pooled)
+        pooled = pooled.take(np.lexsort(pooled.T) if has_ties else np.argsort(pooled[:, -1]), axis=0)
     order = np.random.default_rng([data.seed, 5]).permutation(len(pooled))
     half = len(order) // 2
     model = estimator.unfitted(random_state=data.seed)
     if centers is not None:
         model = model.unfitted(solver="centers", centers=None if data.pair.levels else centers.points)
-    x, y = (ArraySample(np.asfortranarray(pooled[rows])) for rows in (order[:half], order[half:]))
+    halves = pooled.take(order[:half], axis=0), pooled.take(order[half:], axis=0)
+    x, y = (ArraySample(np.asfortranarray(rows)) for rows in halves)
     model.fit_pair(replace(Pair.of(x, y, data.pair.names, data.pair.levels), varying=data.pair.varying))
     solver, choice = model.fit_.chosen_for(_POOLED)
     categories = solver.categories if isinstance(solver, CenterKernel) else None
