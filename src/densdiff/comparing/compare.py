@@ -177,8 +177,12 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     rows, distinct = rows_in_memory(tables, joint, seed), distinct_rows(every_column, joint.copies)
     name, of_columns = named(tables.where[1]), list[str]()
     work = _JOINT_WORK * _JOINT_QUESTIONS + _count_columns(every_column)
-    with Progress("comparing all columns together and one by one", work) as progress:
-        test_columns = partial(_test_columns, distinct, settings, name, of_columns, tick=partial(progress.add, 1.0))
+    with Progress("comparing all columns together", work) as progress:
+
+        def test_columns() -> tuple[list[ColumnDifference], list[MissingDifference], str]:
+            progress.what = "comparing column by column"
+            return _test_columns(distinct, settings, name, of_columns, tick=partial(progress.add, 1.0))
+
         # the longest begins early; the columns, which have threads of their own, come last and leave no core idle
         distance, (test, variation), regions, pairs, (columns, missing, adjustment) = run_together(
             [
