@@ -15,7 +15,7 @@ from benchmarks.measure import ERROR, record
 from benchmarks.plain import authors_distance
 from densdiff.datasets import Mixture, mixture_pair
 
-RUNS, FEWER = 100, 50  # of the paper's Gaussians, and of each other table
+RUNS, FEWER = 100, 40  # of the paper's Gaussians, and of each other table
 RAW = ("h_theta", "theta_H_theta", "regularization_corrected", "debiased", "bias_corrected", "positive_part")
 
 
