@@ -7,9 +7,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
+import signal
 import subprocess
 import sys
+import time
 import traceback
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from benchmarks import results
@@ -41,7 +45,7 @@ NAMES = (
 )
 
 
-LONGEST = 6 * 3600  # seconds of a part; the slowest takes an hour and a half
+LONGEST = 25 * 60  # seconds of a part; the slowest takes about ten minutes on two slow cores
 
 
 def main():
@@ -52,13 +56,18 @@ def main():
     arguments = parser.parse_args()
     folder = arguments.out or (None if arguments.quick else Path(__file__).parent)
     one_by_one = run_here if len(arguments.names) == 1 else run_apart
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))  # not without the part that runs
+    start = time.perf_counter()
     failed = [name for name in arguments.names if not one_by_one(name, arguments.quick, folder)]
+    if len(arguments.names) > 1:
+        print(f"\n{len(arguments.names)} parts: {(time.perf_counter() - start) / 60:.1f} minutes")
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 
 def run_here(name, quick, folder):
     """Run one part in this process and write what it found, or that it failed; whether it did not."""
-    print(f"\n== {name} ==", flush=True)
+    print(f"\n== {name}, {datetime.now():%H:%M:%S} ==", flush=True)
+    start = time.perf_counter()
     try:
         found = results.run(name, quick)
     except Exception as error:
@@ -66,23 +75,36 @@ def run_here(name, quick, folder):
         if folder is not None:
             results.fail(folder, NAMES, name, f"{type(error).__name__}: {error}".splitlines()[0])
         return False
+    finally:
+        print(f"-- {name}: {(time.perf_counter() - start) / 60:.1f} minutes", flush=True)
     if folder is not None:
         results.write(folder, NAMES, found)
     return True
 
 
 def run_apart(name, quick, folder):
-    """Run one part in a process of its own: hours of other measurements must not be lost with it, however it ends."""
+    """Run one part in a process of its own: what others have measured must not be lost with it, however it ends."""
     options = ["--quick"] * quick + (["--out", str(folder)] if folder is not None else [])
+    command = [sys.executable, "-m", "benchmarks", name, *options]
+    process = subprocess.Popen(command, start_new_session=True)
     try:
-        code = subprocess.run([sys.executable, "-m", "benchmarks", name, *options], timeout=LONGEST).returncode
+        code = process.wait(LONGEST)
     except subprocess.TimeoutExpired:
-        code, why = -1, f"took longer than {LONGEST / 3600:.0f} hours"
+        code, why = -1, f"took longer than {LONGEST / 60:.0f} minutes"
     else:
         why = f"was ended by signal {-code}"
+    finally:
+        end_group(process)
     if code < 0 and folder is not None:  # it could not say so itself
         results.fail(folder, NAMES, name, why)
     return code == 0
+
+
+def end_group(process):
+    """End the processes that a part has started too: they would run beside the next one and spoil its times."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 if __name__ == "__main__":

@@ -160,9 +160,9 @@ def main(quick: bool = False) -> None:
     if quapy is None:
         skip("QuaPy", "it or quadprog is not installed")
     if DATA.is_dir():
-        on_the_papers_sets(2 if quick else 100)
+        on_the_papers_sets(2 if quick else 40)
         try:
-            balance_cells.on_all_cells(2 if quick else 20)
+            balance_cells.on_all_cells(2 if quick else 12)
         except Skipped as why:
             skip("twelve further sets", why)
     else:

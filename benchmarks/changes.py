@@ -2,9 +2,10 @@
 
 The series are read from ../shared/data/changes, beside the repository, and a set that is not there is skipped. Every
 method gets the same standardized columns and one fixed setting for all series of a set. The peers need an older NumPy,
-so they run in a virtual environment of their own, made once in the user's cache, in one process and on one thread;
-seconds are those of the computation over all series of a set. "3 log n": the penalty of a change. "number known": the
-peer is told how many changes there are, which no user knows.
+so they run in a virtual environment of their own, made once in the user's cache, in two processes of one thread each;
+seconds are processor time over all series of a set. "3 log n": the penalty of a change. "number known": the peer is
+told how many changes there are, which no user knows. Of the longest series the peers that are slow there get less: Pelt
+and Binseg consider every 50th sample, a tenth of the windows and of the margins or less, and claspy sees every second.
 """
 
 import csv
@@ -31,7 +32,8 @@ from densdiff.series.scan import Plan
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
 PEERS = ("ruptures==1.1.10", "claspy==0.2.8")
-RUN_SECONDS = 7200
+RUN_SECONDS = 600
+PEERS_LONGEST = 3500  # samples of a series of TSSB
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 OURS = "densdiff"
 NOISES = {"MAH_clean": "clean", "MAH_N1_SNR20": "20 dB", "MAH_N1_SNR15": "15 dB"}
@@ -41,8 +43,8 @@ PUBLISHED_ON_TURING = ("amoc", "binseg", "pelt", "bocpd", "zero")
 # Pelt takes no number of changes; KernelCPD with the linear kernel minimizes the same cost for a given number, exactly,
 # and with the rbf kernel and a penalty it is Pelt on that cost. Pelt and Binseg with the rbf cost themselves are left
 # out: going by their growth up to 2,000 samples, one sequence of 12,000 would take them a quarter of an hour or more.
-# A method that fails on a series has found nothing there. One process serves all sets, because claspy compiles for more
-# than a minute in each.
+# A method that fails on a series has found nothing there. A process serves all sets, because claspy compiles for more
+# than a minute in each. A search is fitted once for both ways to ask it, and its seconds count in both.
 PROGRAM = """
 import json, sys, time, warnings
 import numpy as np
@@ -50,49 +52,65 @@ import ruptures
 from claspy.segmentation import BinaryClaSPSegmentation
 warnings.simplefilter("ignore")
 
-def penalized(method):
-    return lambda z, k: method(z).fit(z).predict(pen=3 * np.log(len(z)))
+LONG = 8000  # samples
 
-def counted(method):
-    return lambda z, k: method(z).fit(z).predict(n_bkps=k) if k else []
+def searches(width, long):
+    jump = 50 if long else 5
+    yield "Window, l2", lambda z: ruptures.Window(width=min(width, len(z) // 2), model="l2")
+    yield "KernelCPD, rbf", lambda z: ruptures.KernelCPD(kernel="rbf")
+    yield "Window, rbf", lambda z: ruptures.Window(width=min(width, len(z) // 2), model="rbf")
+    yield "Pelt, l2", lambda z: ruptures.Pelt(model="l2", jump=jump)
+    if is_whole:
+        yield "claspy", None
+    yield "Binseg, l2", lambda z: ruptures.Binseg(model="l2", jump=jump)
 
-def claspy(z, k):
-    return BinaryClaSPSegmentation(n_jobs=1).fit_predict(z)
+def by_claspy(z, long):
+    step = 2 if long else 1
+    return {"claspy": lambda: step * BinaryClaSPSegmentation(n_jobs=1).fit_predict(z[::step])}
 
-def methods(width):
-    searches = {
-        "Pelt, l2": lambda z: ruptures.Pelt(model="l2"),
-        "Binseg, l2": lambda z: ruptures.Binseg(model="l2"),
-        "Window, l2": lambda z: ruptures.Window(width=min(width, len(z) // 2), model="l2"),
-        "Window, rbf": lambda z: ruptures.Window(width=min(width, len(z) // 2), model="rbf"),
-        "KernelCPD, rbf": lambda z: ruptures.KernelCPD(kernel="rbf"),
+def by_search(name, search, z, k):
+    model = search(z).fit(z)
+    told = ruptures.KernelCPD(kernel="linear").fit(z) if name == "Pelt, l2" else model
+    return {
+        name + ", 3 log n": lambda: model.predict(pen=3 * np.log(len(z))),
+        name + ", number known": lambda: told.predict(n_bkps=k) if k else [],
     }
-    exact = lambda z: ruptures.KernelCPD(kernel="linear")
-    for name, search in searches.items():
-        yield name + ", 3 log n", penalized(search)
-        yield name + ", number known", counted(exact if name == "Pelt, l2" else search)
-    if len(sys.argv) == 1:
-        yield "claspy", claspy
 
-if len(sys.argv) == 1:
-    claspy(np.random.default_rng(0).standard_normal((500, 2)), 0)
+def run(name, search, series, numbers, long):
+    ways = ["claspy"] if search is None else [name + ", 3 log n", name + ", number known"]
+    rows = {way: dict(name=way, found=[], failed=0, seconds=0.0) for way in ways}
+    for z, k in zip(series, numbers):
+        start, answers = time.process_time(), {}
+        try:
+            answers = by_claspy(z, long) if search is None else by_search(name, search, z, int(k))
+        except Exception:
+            pass
+        fitting = time.process_time() - start
+        for way, row in rows.items():
+            start = time.process_time()
+            try:
+                row["found"].append([int(t) for t in answers[way]() if 0 < t < len(z)])
+            except Exception:
+                row["found"].append([])
+                row["failed"] += 1
+            row["seconds"] += fitting + time.process_time() - start
+    return list(rows.values())
+
+turn, is_whole = int(sys.argv[1]), len(sys.argv) == 2
+if is_whole and turn == 0:
+    BinaryClaSPSegmentation(n_jobs=1).fit_predict(np.random.default_rng(0).standard_normal((500, 2)))
 for order in sys.stdin:
     path, width = json.loads(order)
     with np.load(path) as store:
         numbers = store["numbers"]
         series = [store[f"series{i}"] for i in range(len(numbers))]
-    for name, method in methods(width):
-        found, failed, start = [], 0, time.perf_counter()
-        for z, k in zip(series, numbers):
-            try:
-                found.append([int(t) for t in method(z, int(k)) if 0 < t < len(z)])
-            except Exception:
-                found.append([])
-                failed += 1
-        seconds = time.perf_counter() - start
-        print(json.dumps(dict(name=name, found=found, failed=failed, seconds=seconds)), flush=True)
+    long = max(map(len, series)) > LONG
+    for name, search in list(searches(width, long))[turn::2]:
+        for row in run(name, search, series, numbers, long):
+            print(json.dumps(row), flush=True)
     print("null", flush=True)
 """
+PEER_ORDER = ("Pelt", "Binseg", "Window, l2", "Window, rbf", "KernelCPD", "claspy")
 # The peak is VmHWM and not ru_maxrss, which a child takes over from its parent.
 PEAK = """
 import json, sys, time
@@ -200,46 +218,49 @@ def our_runs(series, window, which=("default", "scores"), **options):
         ways |= {"KLIEP scores": {"model": dd.KLIEP()}, "KDE difference scores": {"model": dd.KDEDifference()}}
     runs = {}
     for name, way in ways.items():
-        start = time.perf_counter()
+        start = time.process_time()
         found = [ours(one.values, window, **way, **options) for one in series]
-        runs[name] = Run(found, time.perf_counter() - start, 0)
+        runs[name] = Run(found, time.process_time() - start, 0)
     return runs
 
 
 class Peers:
-    """The process that runs the peers, set after set; without an interpreter it has no results."""
+    """Two processes that share the peers, set after set; without an interpreter they have no results."""
 
     def __init__(self, python, quick):
-        self.process = None
-        if python is not None:
-            command = [python, "-c", PROGRAM, *["quick"] * quick]
-            self.process = Popen(
-                command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=os.environ | ONE_THREAD
-            )
+        self.processes = []
+        for turn in (0, 1) if python is not None else ():
+            command = [python, "-c", PROGRAM, str(turn), *["quick"] * quick]
+            environment = os.environ | ONE_THREAD
+            self.processes.append(Popen(command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, text=True, env=environment))
 
     def __call__(self, series, window):
         """Changes on all series: {method: Run}. Window gets our two windows as its width, its default 100 for auto."""
-        if self.process is None:
-            return {}
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "series.npz"
             arrays = {f"series{i}": standardized(one.values) for i, one in enumerate(series)}
             np.savez(path, numbers=[one.number for one in series], **arrays)
-            print(json.dumps([str(path), 100 if window == "auto" else 2 * window]), file=self.process.stdin, flush=True)
-            runs = {}
-            for text in self.process.stdout:
-                row = json.loads(text)
-                if row is None:
-                    return runs
-                runs[row["name"]] = Run(row["found"], row["seconds"], row["failed"])
-        self.process = None
-        print("the peers' process ended early")
-        return runs
+            for process in self.processes:
+                order = json.dumps([str(path), 100 if window == "auto" else 2 * window])
+                print(order, file=process.stdin, flush=True)
+            rows = [row for process in list(self.processes) for row in self.answers(process)]
+        rows.sort(key=lambda row: next(k for k, name in enumerate(PEER_ORDER) if row["name"].startswith(name)))
+        return {row["name"]: Run(row["found"], row["seconds"], row["failed"]) for row in rows}
+
+    def answers(self, process):
+        """Rows of one process; one that has ended is not asked again."""
+        for text in process.stdout:
+            row = json.loads(text)
+            if row is None:
+                return
+            yield row
+        self.processes.remove(process)
+        skip("some of ruptures and claspy", "their process ended early")
 
     def close(self):
-        if self.process is not None:
-            self.process.stdin.close()
-            self.process.wait()
+        for process in self.processes:
+            process.stdin.close()
+            process.wait()
 
 
 # -- the tables ------------------------------------------------------------------------------------------------------
@@ -368,9 +389,30 @@ def segmentation_series():
 
 
 def on_tssb(peers, few):
+    """All series by ours, and the shorter ones beside the peers: the long ones would take them half an hour."""
     series = segmentation_series()[:few]
     print(f"\nTSSB: {len(series)} series cut by rhythm and shape, window auto; margin 1 % of the length, 0 not counted")
     print("silent: series with changes and without a report; to reach: covering 0.80, F1 0.60, silent 10, known 0.86")
+    runs = our_runs(series, "auto", ("default",))
+    start = time.process_time()
+    known = [ours(one.values, "auto", n_changes=one.number) for one in series]
+    known = {f"{OURS}, number known": Run(known, time.process_time() - start, 0)}
+    heads, goals = ["covering", "F1", "silent"], ["at least 0.80", "at least 0.60", "at most 10"]
+    show(runs | known | nothing(series), segmentation_score(series), heads)
+    of_three_seeds(runs, segmentation_score(series), heads, goals, "TSSB")
+    short = [len(one.values) <= PEERS_LONGEST for one in series]
+    chosen = [one for one, is_short in zip(series, short, strict=True) if is_short]
+    if peers.processes and chosen:
+        print(f"\nTSSB: the {len(chosen)} series of at most {PEERS_LONGEST} samples; seconds of ours are of all series")
+        runs = {
+            name: run._replace(found=[found for found, is_short in zip(run.found, short, strict=True) if is_short])
+            for name, run in (runs | known).items()
+        }
+        show(runs | peers(chosen, "auto") | nothing(chosen), segmentation_score(chosen), heads)
+
+
+def segmentation_score(series):
+    """Mean covering, mean F1 and the number of silent series, as cells of the table."""
 
     def score(run):
         pairs = list(zip(series, run.found, strict=True))
@@ -379,15 +421,11 @@ def on_tssb(peers, few):
         silent = sum(len(one.truth) > 0 and not found for one, found in pairs)
         return [f"{cover:.3f}", f"{f1:.3f}", str(silent)]
 
-    runs = our_runs(series, "auto", ("default",)) | peers(series, "auto")
-    start = time.perf_counter()
-    known = [ours(one.values, "auto", n_changes=one.number) for one in series]
-    runs[f"{OURS}, number known"] = Run(known, time.perf_counter() - start, 0)
-    runs["no change at all"] = Run([[]] * len(series), np.nan, 0)
-    show(runs, score, ["covering", "F1", "silent"])
-    unknown = {name: run for name, run in runs.items() if not name.endswith("number known")}
-    goals = ["at least 0.80", "at least 0.60", "at most 10"]
-    of_three_seeds(unknown, score, ["covering", "F1", "silent"], goals, "TSSB")
+    return score
+
+
+def nothing(series):
+    return {"no change at all": Run([[]] * len(series), np.nan, 0)}
 
 
 def on_speech(peers, few):

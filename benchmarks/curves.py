@@ -20,7 +20,7 @@ from benchmarks.measure import record
 from benchmarks.plain import authors_model
 
 TITLE = "integrated squared error of f"
-RUNS, QUICK_RUNS = 100, 4
+RUNS, QUICK_RUNS = 30, 4
 SETTINGS = ((1, 220, 220), (1, 100, 300), (2, 220, 220), (5, 220, 220))  # d, n, m
 OURS, KDE, AUTHORS, BETTER = "LSDD", "KDEDifference", "authors' settings", "the better of the two"
 SPECIAL = ("equal", UNITS)

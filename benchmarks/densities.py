@@ -26,7 +26,7 @@ from densdiff.datasets import mixture_pair
 ROWS, POINTS, CENTERS = 300, 500, 300
 NAMED = ("x", "y", "points")
 WIDTHS = np.geomspace(0.05, 3, 15)  # in units of the pooled deviation
-RUN_SECONDS = 3600
+RUN_SECONDS = 900
 RATIOS = """
 import json, sys, time
 import numpy as np
@@ -138,7 +138,7 @@ def score(p, q, samples, estimates):
 
 
 def main(quick=False):
-    runs = 1 if quick else 20
+    runs = 1 if quick else 10
     cells = [("shift", gaussians(0.4, 1), 1), *((label, pair, 1) for label, pair in shapes(1)[1::2])]
     cells += [("shift", gaussians(0.4, 5), 5), *((label, pair, 5) for label, pair in shapes(5)[1::2])]
     print(f"n = m = {ROWS}, {runs} runs; error of f relative to f, error of p / (p + q), seconds")

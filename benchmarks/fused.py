@@ -20,7 +20,7 @@ from densdiff.engines import kernel_sums
 COLUMNS, CENTERS, FOLDS = 10, 500, 5
 SIGMAS = 6.0 * 2.0 ** (-0.5 * np.arange(10))
 KEOPS = ("pykeops==2.3",)
-PEER_SECONDS = 1800
+PEER_SECONDS = 600
 
 CASE = """
 import sys, time

@@ -1,4 +1,4 @@
-"""Load: ten million rows through one monitor, and hundreds of comparisons in one process, without growth.
+"""Load: hundreds of comparisons in one process, without growth; ten million rows through one monitor are in `monitor`.
 
 Each in a fresh process. What is told is memory after the first tenth and at the end; both must be about the same.
 """
@@ -8,7 +8,6 @@ import subprocess
 import sys
 
 from benchmarks.measure import record
-from benchmarks.monitor import long_stream
 
 CALLS = """
 import gc, json, sys, tracemalloc
@@ -45,7 +44,6 @@ def compare_calls(calls, n, tracing):
 
 
 def main(quick=False):
-    long_stream(10**5 if quick else 10**7)
     calls, n = (20, 100) if quick else (200, 2000)
     early, late = compare_calls(calls, n, False)
     what = f"{calls} calls of compare, {n} rows each"

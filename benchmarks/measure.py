@@ -1,8 +1,9 @@
 """What every benchmark measures with: least times, one core, and lines that are printed and kept for results.md."""
 
+import io
 import os
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 
 import numpy as np
 
@@ -76,6 +77,27 @@ def record(what, ours, theirs=None, *, peer=None, unit="s", goal="", means=FASTE
         row |= {"peer": page.peer if peer is None else peer, "theirs": float(theirs), "ratio": ratio, "means": means}
     page.rows.append(row | {"goal": goal})
     return ratio
+
+
+def recorded(work, *arguments):
+    """The page and the text of a call that prints and keeps what it finds: it may run in another process."""
+    global page
+    before, text = page, io.StringIO()
+    try:
+        with redirect_stdout(text):
+            found = new_page()
+            work(*arguments)
+    finally:
+        page = before
+    return found, text.getvalue()
+
+
+def show_recorded(found, text):
+    """Print and keep what `recorded` has returned."""
+    print(text, end="", flush=True)
+    page.rows += found.rows
+    page.curves += found.curves
+    page.skipped += found.skipped
 
 
 def skip(peer, why):

@@ -12,7 +12,7 @@ from benchmarks.measure import one_core, record, skip
 from benchmarks.peers import PEER, Skipped, call, peer_python
 
 WINDOW, ASKED, CENTERS = 50, 500, 150
-RUN_SECONDS = 7200
+RUN_SECONDS = 900
 
 # A side gives build(rows, run length), step(row) and many(), seconds a row of a block of rows.
 TIMES = """

@@ -24,7 +24,7 @@ HYPPO = ("hyppo==0.5.2",)
 DENSRATIO = ("densratio==0.4.0", "numba")  # without numba it computes its kernels row by row
 LSDD_DRIFT = "alibi-detect LSDDDrift"
 PERMUTATIONS, CENTERS = 1000, 250
-INSTALL_SECONDS, RUN_SECONDS = 1800, 1800
+INSTALL_SECONDS, RUN_SECONDS = 900, 600
 
 # The peak is VmHWM and not ru_maxrss, which a child takes over from its parent.
 SAMPLES = """

@@ -20,7 +20,7 @@ LEVEL = 0.05
 ROWS = 100
 DEFAULT = "densdiff"
 UNITS = np.array([1.0, 100.0, 0.01])
-RUN_SECONDS = 3600
+RUN_SECONDS = 900
 
 # The fast tests of hyppo: its own permutations cost a hundred times more. A new object each time: one that has seen a
 # single column fails on several.

@@ -3,13 +3,16 @@
 import importlib
 import inspect
 import json
+import os
 import re
 import subprocess
+import sys
 import types
 
 import matplotlib
 import pytest
 
+import benchmarks.__main__
 from benchmarks import claims, measure, results
 from benchmarks.__main__ import NAMES, run_apart, run_here
 from benchmarks.claims import CLAIMS
@@ -130,16 +133,38 @@ def test_a_part_that_fails_is_named_and_keeps_what_it_found_before(page, tmp_pat
     assert "no such peer" not in (tmp_path / "results.md").read_text()
 
 
-@pytest.mark.parametrize(("ending", "why"), [(-9, "was ended by signal 9"), (None, "took longer than 6 hours")])
-def test_a_part_whose_process_is_killed_is_named(ending, why, tmp_path, monkeypatch):
-    def run(command, timeout):
-        if ending is None:
-            raise subprocess.TimeoutExpired(command, timeout)
-        return subprocess.CompletedProcess(command, ending)
+def run_instead(monkeypatch, program, longest):
+    """A program takes the place of every part."""
+    start = subprocess.Popen
+    monkeypatch.setattr(benchmarks.__main__, "LONGEST", longest)
+    monkeypatch.setattr(subprocess, "Popen", lambda _, **how: start([sys.executable, "-c", program], **how))
 
-    monkeypatch.setattr(subprocess, "run", run)
+
+@pytest.mark.parametrize(
+    ("program", "longest", "why"),
+    [
+        ("import os; os.kill(os.getpid(), 9)", 60, "was ended by signal 9"),
+        ("import time; time.sleep(60)", 0.1, "took longer than 0 minutes"),
+    ],
+)
+def test_a_part_whose_process_is_killed_is_named(program, longest, why, tmp_path, monkeypatch):
+    run_instead(monkeypatch, program, longest)
     assert not run_apart("speed", quick=False, folder=tmp_path)
     assert f"- speed: {why}\n" in (tmp_path / "results.md").read_text()
+
+
+def test_no_process_that_a_part_has_started_outlives_it(tmp_path, monkeypatch):
+    reading, writing = os.pipe()
+    sleeper = f"import os, time; time.sleep(5); os.write({writing}, b'alive')"
+    program = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {sleeper!r}], pass_fds=[{writing}])"
+    start = subprocess.Popen
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda _, **how: start([sys.executable, "-c", program], pass_fds=[writing], **how)
+    )
+    assert run_apart("speed", quick=False, folder=tmp_path)
+    os.close(writing)
+    assert os.read(reading, 1) == b""  # at the end of the last process that could write
+    os.close(reading)
 
 
 def test_the_authors_distance_follows_from_their_f(draw):
