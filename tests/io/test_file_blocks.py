@@ -8,6 +8,7 @@ import json
 import os
 import pickle
 import threading
+from collections import deque
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from densdiff.errors import DensDiffError, InputError, MissingExtraError
-from densdiff.io import memory
+from densdiff.io import memory, parquet_turns
 from densdiff.io.csv_form import CsvForm
 from densdiff.io.files import File, open_file, read, table
 from densdiff.not_fitted import NotFittedError
@@ -26,6 +27,7 @@ from densdiff.not_fitted import NotFittedError
 per_example = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 # Words begin with a letter: a column whose first block holds numbers is one of numbers in a large CSV file.
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=8).map("w".__add__)
+POOLS = []  # of pyarrow, which outlive what they have allocated
 DAYS = st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1))
 KINDS = {
     "whole": st.integers(-(2**53), 2**53),
@@ -134,6 +136,71 @@ def test_parquet_files_are_their_blocks(values, group, coded, parts, tmp_path_fa
     for name in rows.column_names:
         assert [x for block in blocks for x in block[name].to_pylist()] == whole[name].to_pylist()
         assert whole[name].to_pylist() == rows[name].to_pylist() * parts
+
+
+@given(
+    values=columns(),
+    more=st.integers(1, 9),
+    group=st.sampled_from([1500, 5000]),
+    kept=st.sampled_from([[], ["number"], ["word"], ["number", "truth", "word"]]),
+    at_once=st.sampled_from([1, 20, 200]),
+    coded=st.booleans(),
+)
+@settings(per_example, max_examples=25)
+def test_columns_read_in_turns_give_the_blocks_of_columns_read_together(
+    values, more, group, kept, at_once, coded, tmp_path_factory, monkeypatch
+):
+    rows = pa.table({name: pa.array((of * 6000)[:6000]) for name, of in values.items()})
+    for j in range(more):
+        rows = rows.append_column(f"number {j} more", pa.array(np.random.default_rng(j).random(len(rows))))
+    if coded:
+        rows = rows.set_column(0, rows.column_names[0], rows.column(0).dictionary_encode())
+    chosen = [name for name in reversed(rows.column_names) if not kept or name.startswith(tuple(kept))]
+    path = tmp_path_factory.mktemp("turns") / "A.parquet"
+    pq.write_table(rows, path, row_group_size=group)
+
+    def blocks(reader, open_bytes):
+        monkeypatch.setattr(parquet_turns, "_OPEN", open_bytes)
+        return list(reader.blocks(chosen))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "VALUES", 1024)
+        patch.setattr(parquet_turns, "_BLOCKS", at_once)  # blocks of a single column
+        patch.setattr(parquet_turns, "_TURN", 30_000)  # a few columns
+        file = open_file(path)
+        for reader in (file, file.coded()):
+            together, in_turns = blocks(reader, 1 << 40), blocks(reader, -1)
+            assert [len(block) for block in in_turns] == [len(block) for block in together]
+            assert all(a.equals(b, check_metadata=True) for a, b in zip(in_turns, together, strict=True))
+            assert joined(in_turns).num_rows == rows.num_rows
+
+
+def test_many_columns_of_a_row_group_are_not_open_at_once(tmp_path, monkeypatch):
+    random, rows, width = np.random.default_rng(0), 20_000, 200
+    path = tmp_path / "A.parquet"
+    pq.write_table(pa.table({f"c{j}": random.random(rows) for j in range(width)}), path)
+    monkeypatch.setattr(memory, "VALUES", 1 << 14)
+    monkeypatch.setattr(parquet_turns, "_TURN", 1 << 21)
+
+    def most_bytes(open_bytes):
+        """What pyarrow had allocated at most in a pass whose first and last block are kept."""
+        monkeypatch.setattr(parquet_turns, "_OPEN", open_bytes)
+        pool, usual = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
+        POOLS.append(pool)
+        pa.set_memory_pool(pool)
+        try:
+            blocks = iter(open_file(path))
+            kept = [next(blocks)]
+            kept += deque(blocks, maxlen=1)
+        finally:
+            pa.set_memory_pool(usual)
+        assert [len(block) for block in kept] == [1024, rows % 1024]
+        assert sum(block.nbytes for block in kept) <= pool.bytes_allocated() < 1.5 * sum(block.nbytes for block in kept)
+        return pool.max_memory()
+
+    stretch = 8 * parquet_turns._BLOCKS * memory.VALUES
+    assert most_bytes(1 << 40) > 8 * rows * width  # the dictionary of every column
+    assert most_bytes(1 << 21) < 2 * stretch + 4 * parquet_turns._TURN
 
 
 @given(rows=st.integers(1, 3000), width=st.integers(0, 3), order=st.sampled_from("CF"), chosen=st.booleans())

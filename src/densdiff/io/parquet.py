@@ -8,16 +8,17 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from densdiff.errors import InputError
 from densdiff.io import memory
 from densdiff.io.arrow import decoded, mark_text, pyarrow, validate
+from densdiff.io.parquet_turns import tables_in_turns, turns_of
 from densdiff.io.wording import as_input_error, file_name, reason, refuse_absent, refuse_repeated
 from densdiff.messages import listed
 
@@ -77,13 +78,14 @@ class ParquetFiles:
     def blocks(self, columns: list[str] | None) -> Iterator[Any]:
         """Tables that are cut alike whatever the columns."""
         names = columns or self.names
-        buffer = max(1 << 14, min(_BUFFER, _BUFFERS // len(names)))
+        options = {"pre_buffer": False, "buffer_size": max(1 << 14, min(_BUFFER, _BUFFERS // len(names)))}
         for place in self.places:
             texts = self._text_columns(place, names) if self.keeps_codes else []
-            with _open_file(place, pre_buffer=False, buffer_size=buffer, read_dictionary=texts) as file:
+            again = partial(_open_file, place, **options)
+            with again(read_dictionary=texts) as file:
                 # all groups at once, what was read of those before would stay in memory
                 for group in range(file.num_row_groups):
-                    for rows in _tables(file, names, [group], self._step(place, file, group)):
+                    for rows in _group_tables(file, again, names, group, self._step(place, file, group)):
                         yield mark_text(self._restore_categories(rows, names), texts)
 
     def coded(self) -> "ParquetFiles":
@@ -120,7 +122,8 @@ class ParquetFiles:
         with _open_file(place, pre_buffer=False) as file:
             for group in range(file.num_row_groups):
                 self._step(place, file, group)
-            return [name for name in names if file.schema_arrow.field(name).type in texts]
+            schema = file.schema_arrow
+            return [name for name in names if schema.field(name).type in texts]
 
     def _step(self, place: Path, file: Any, group: int) -> int:
         """Rows of a block: as many as make `memory.VALUES` numbers, or as many bytes of text."""
@@ -194,6 +197,18 @@ def _tables(file: Any, names: list[str], groups: Sequence[int], step: int) -> It
         yield pyarrow().Table.from_batches([batch])
 
 
+def _group_tables(file: Any, again: Callable[..., Any], names: list[str], group: int, step: int) -> Iterator[Any]:
+    """A row group at most ``step`` rows at a time, cut alike whether its columns are read in turns or together."""
+    if file.metadata.row_group(group).num_rows <= step or not (turns := turns_of(file, group, names)):
+        yield from _tables(file, names, [group], step)
+        return
+    in_turns = {name for turn in turns for name in turn}
+    others = [name for name in names if name not in in_turns]
+    # with one reader, a turn would change the size of the batches of what is open from the first to the last row
+    with again(metadata=file.metadata) as reader_of_turns:
+        yield from tables_in_turns((file, reader_of_turns), group, turns, others, step)
+
+
 def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
     """Columns that pandas made of an index without a name; they number rows and are no data unless asked for."""
     try:
@@ -230,7 +245,8 @@ def _decode_where_mixed(tables: list[Any]) -> list[Any]:
 
 def _text_width(file: Any, group: int, names: list[str]) -> float:
     """Bytes a row of what is no number, in a row group, by a few rows and then by as many as are cheap."""
-    long = [name for name in names if not _is_fixed(file.schema_arrow.field(name).type)]
+    schema = file.schema_arrow  # made anew each time it is asked for
+    long = [name for name in names if not _is_fixed(schema.field(name).type)]
     width, rows = 0.0, 16
     for _ in range(2 if long else 0):
         options = {"batch_size": rows, "columns": long, "row_groups": [group], "use_threads": False}
