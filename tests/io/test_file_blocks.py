@@ -167,6 +167,7 @@ def test_columns_read_in_turns_give_the_blocks_of_columns_read_together(
         patch.setattr(memory, "VALUES", 1024)
         patch.setattr(parquet_turns, "_BLOCKS", at_once)  # blocks of a single column
         patch.setattr(parquet_turns, "_TURN", 30_000)  # a few columns
+        patch.setattr(parquet_turns, "_ROUNDS", 1 << 20)
         file = open_file(path)
         for reader in (file, file.coded()):
             together, in_turns = blocks(reader, 1 << 40), blocks(reader, -1)
@@ -201,6 +202,17 @@ def test_many_columns_of_a_row_group_are_not_open_at_once(tmp_path, monkeypatch)
     stretch = 8 * parquet_turns._BLOCKS * memory.VALUES
     assert most_bytes(1 << 40) > 8 * rows * width  # the dictionary of every column
     assert most_bytes(1 << 21) < 2 * stretch + 4 * parquet_turns._TURN
+
+
+def test_a_row_group_that_would_be_decoded_many_times_is_read_together(tmp_path, monkeypatch):
+    pq.write_table(pa.table({f"c{j}": np.zeros(5000) for j in range(4)}), path := tmp_path / "A.parquet")
+    monkeypatch.setattr(parquet_turns, "_OPEN", -1)
+    monkeypatch.setattr(memory, "VALUES", 1024)
+    monkeypatch.setattr(parquet_turns, "_BLOCKS", 4)
+    with pq.ParquetFile(path) as file:
+        for rounds, is_read_in_turns in ((4, False), (5, True)):
+            monkeypatch.setattr(parquet_turns, "_ROUNDS", rounds)
+            assert bool(parquet_turns.turns_of(file, 0, file.schema_arrow.names)) == is_read_in_turns
 
 
 @given(rows=st.integers(1, 3000), width=st.integers(0, 3), order=st.sampled_from("CF"), chosen=st.booleans())

@@ -16,6 +16,7 @@ _OPEN = 1 << 29  # bytes that open columns may take; of more, columns are read i
 _TURN = 1 << 27  # bytes of the columns that are open in a turn
 _COLUMN = 1 << 22  # bytes of an open column at most: pages and dictionaries have about a megabyte, however many rows
 _BLOCKS = 32  # that are cut of what is read in a round of turns: each round decodes all rows before its own once again
+_ROUNDS = 8  # at most: of longer row groups all columns are open at once, or they would be decoded too many times
 
 
 def turns_of(file: Any, group: int, names: list[str]) -> list[list[str]]:
@@ -24,7 +25,8 @@ def turns_of(file: Any, group: int, names: list[str]) -> list[list[str]]:
     chunks = [row_group.column(j) for j in range(row_group.num_columns)]
     sizes = {chunk.path_in_schema: min(2 * chunk.total_uncompressed_size, _COLUMN) for chunk in chunks}
     numbers = [name for name in names if pyarrow().types.is_primitive(schema.field(name).type)]
-    if sum(sizes[name] for name in numbers) <= _OPEN:
+    is_long = row_group.num_rows * len(numbers) > _ROUNDS * _BLOCKS * memory.VALUES
+    if is_long or sum(sizes[name] for name in numbers) <= _OPEN:
         return []
     turns: list[list[str]] = []
     room = 0
