@@ -3,6 +3,7 @@
 What is told of single columns is in `columns`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,16 +76,18 @@ def draw_joint_rows(tables: MatchedTables, seed: int) -> JointRows:
     d, all_rows = len(tables.names), sum(tables.sizes)
     few_columns = d == 1 or (d == 2 and not any(tables.levels))
     looked_at = _joint_rows(d)
-    some, _ = _draw_rows(tables, seed, all_rows if d == 1 else looked_at)
-    most = all_rows if few_columns else _DISTANCE_ROWS
+    most_measured = all_rows if few_columns else _DISTANCE_ROWS
+    most_tested = all_rows if d <= 2 else int(np.clip(_TESTED_VALUES // d, _JOINT_ROWS, OVERLAP_ROWS))
+    most_looked_at = all_rows if d == 1 else looked_at
+    _prefetch_draws(tables, seed, (most_looked_at, most_measured, most_tested))
+    some, _ = _draw_rows(tables, seed, most_looked_at)
     # a draw of rows that all occur several times would hold some of them once
-    source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
-    measured, notes = _draw_rows(source, seed, most, "the L2 distance")
-    most = all_rows if d <= 2 else int(np.clip(_TESTED_VALUES // d, _JOINT_ROWS, OVERLAP_ROWS))
+    source = tables if max(tables.rows) <= most_measured else distinct_rows(tables, some.copies)
+    measured, notes = _draw_rows(source, seed, most_measured, "the L2 distance")
     if max(tables.rows) <= looked_at:  # few rows of a file are tested as an array
         return JointRows(measured, some, some, max(measured.copies, some.copies), notes)
-    source = tables if max(tables.rows) <= most else distinct_rows(tables, some.copies)
-    tested, test_notes = _draw_rows(source, seed, most, "the joint test")
+    source = tables if max(tables.rows) <= most_tested else distinct_rows(tables, some.copies)
+    tested, test_notes = _draw_rows(source, seed, most_tested, "the joint test")
     return JointRows(measured, tested, some, max(measured.copies, some.copies), [*notes, *test_notes])
 
 
@@ -97,6 +100,13 @@ def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSample
     """What the distance and the test have to say that is not said of the tables already."""
     told = set(map(plain, tables.notes))  # of both tables, as their parts call them
     return [text for text in (*distance.warnings, *test.warnings) if text not in told]
+
+
+def _prefetch_draws(tables: MatchedTables, seed: int, sizes: Sequence[int]) -> None:
+    """Have the rows of several draws at hand after one pass; the scan fetched none if it was to fetch too many."""
+    for sample, rows in zip((tables.a, tables.b), tables.rows, strict=True):
+        draws = [selection.draw_rows(seed, rows, size) for size in sizes if size < rows]
+        sample.prefetch(np.concatenate([np.empty(0, np.intp), *draws]))
 
 
 def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:

@@ -3,6 +3,7 @@
 Samples in memory live in `array_sample`; how passes are run and shared is in `passes`.
 """
 
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -143,8 +144,8 @@ class BlockSample:
     def _pick(self, index: IntArray, columns: Sequence[int]) -> FloatArray:
         """Rows by sorted numbers, of some columns of the reader, from one pass."""
         names = [self.reader.names[j] for j in columns] if self.reader.named else None
-        task = partial(pick_rows, partial(self.reader.rows, columns=list(columns)), index)
-        return np.asarray(run_pass(self.source, task, stack_rows, names))
+        task = partial(_picked_blocks, partial(self.reader.rows, columns=list(columns)), index)
+        return np.concatenate(run_pass(self.source, task, operator.add, names))
 
     def only(self, columns: Sequence[int]) -> "BlockSample":
         """The sample with some of its columns, not scaled."""
@@ -230,6 +231,11 @@ def pick_rows(read: Callable[[Any, int], FloatArray], index: IntArray, block: An
     rows = read(block, start)
     low, high = np.searchsorted(index, [start, start + len(rows)])
     return np.ascontiguousarray(rows[index[low:high] - start])
+
+
+def _picked_blocks(read: Callable[[Any, int], FloatArray], index: IntArray, block: Any, start: int) -> list[FloatArray]:
+    """The rows of a block as a list, to be stacked once: block by block, the first ones would be copied every time."""
+    return [pick_rows(read, index, block, start)]
 
 
 def stack_rows(a: FloatArray, b: FloatArray) -> FloatArray:
