@@ -204,9 +204,12 @@ def _group_tables(file: Any, again: Callable[..., Any], names: list[str], group:
         return
     in_turns = {name for turn in turns for name in turn}
     others = [name for name in names if name not in in_turns]
-    # with one reader, a turn would change the size of the batches of what is open from the first to the last row
-    with again(metadata=file.metadata) as reader_of_turns:
-        yield from tables_in_turns((file, reader_of_turns), group, turns, others, step)
+    try:
+        # with one reader, a turn would change the size of the batches of what is open from the first to the last row
+        with again(metadata=file.metadata) as reader_of_turns:
+            yield from tables_in_turns((file, reader_of_turns), group, turns, others, step)
+    finally:
+        pyarrow().default_memory_pool().release_unused()  # hundreds of MiB, kept for a next pass
 
 
 def _nameless_index(metadata: dict[bytes, bytes]) -> set[str]:
