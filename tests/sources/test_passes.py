@@ -16,7 +16,11 @@ from hypothesis import strategies as st
 
 import densdiff as dd
 from densdiff import progress
+from densdiff.comparing import joint
+from densdiff.comparing.joint import joint_rows_to_prefetch
 from densdiff.data.table import table_of
+from densdiff.data.tables import match_tables
+from densdiff.sources import block_sample
 from densdiff.sources.block_sample import RowCache, sorted_unique
 from densdiff.sources.blocks import BlockSource, IteratedBlocks
 from densdiff.sources.passes import map_sharing_passes, run_pass, run_passes
@@ -115,6 +119,25 @@ def test_columns_of_a_comparison_share_their_passes(passes):
         counts.append(taken(passes))
     assert counts[0]["A"] <= 6
     assert counts[1] == counts[0]
+
+
+def test_draws_from_wide_tables_take_one_pass_where_the_scan_cannot_keep_their_rows(passes, monkeypatch):
+    for name, most in (("_JOINT_ROWS", 100), ("_DISTANCE_ROWS", 60), ("_TESTED_VALUES", 4 * 120)):
+        monkeypatch.setattr(joint, name, most)
+    arrays = [np.random.default_rng(k).normal(size=(400, 4)) for k in (0, 1)]
+
+    def drawn(tables):
+        rows = joint.draw_joint_rows(tables, 3)
+        return [sample[:] for pair in (rows.some, rows.measured, rows.tested) for sample in (pair.x, pair.y)]
+
+    monkeypatch.setattr(block_sample, "_AT_HAND", 8 * 4 * 300)  # fewer than fits ask for, more than are drawn
+    blocks = match_tables(*(Blocks(rows, [70, 150]) for rows in arrays), prefetch=partial(joint_rows_to_prefetch, 3))
+    passes.clear()
+    found = drawn(blocks)
+    assert taken(passes) == {"A": 1, "B": 1}
+    assert [len(rows) for rows in found] == [100, 100, 60, 60, 120, 120]
+    for rows, expected in zip(found, drawn(match_tables(*arrays)), strict=True):
+        np.testing.assert_array_equal(rows, expected)
 
 
 class Counting:
