@@ -6,8 +6,8 @@ river's, one for each column, have no run length to ask for; alibi-detect's are 
 of bootstraps is too small for 1000) with a window of 50 and have one reference. Beside each the monitor is asked for
 the run length that the other turned out to have.
 A delay is the number of rows from the change to the alarm, after 150 calm rows; a stream with an alarm in its calm rows
-is left out; beside each delay is its standard error. The others live in virtual environments of their own and take
-turns with ours on each core: rows are counted, and no time is measured.
+is left out; beside each delay is its standard error. The others live in virtual environments of their own.
+Cells of the tables are computed on all cores at once: rows are counted, and no time is measured.
 """
 
 import json
