@@ -87,7 +87,7 @@ measure()
 PEERS = {
     "ADWIN": (RIVER, RIVER_SIDE, (1, 2, 10)),
     "PageHinkley": (RIVER, RIVER_SIDE, (1, 2, 10)),
-    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (2, 10)),
+    "LSDDDriftOnline": (PEER, ALIBI_SIDE, (2,)),
     "MMDDriftOnline": (PEER, ALIBI_SIDE, (2,)),
 }
 
