@@ -42,7 +42,7 @@ def table(title, cells, runs, kliep_runs, permutations):
 
 
 def main(quick=False):
-    runs, kliep_runs, permutations = (10, 2, 99) if quick else (50, 12, 199)
+    runs, kliep_runs, permutations = (10, 2, 99) if quick else (30, 8, 199)
     print(f"rejection rates at 5 %, {runs} runs, of KLIEP {kliep_runs}, {permutations} permutations")
     print(f"standard error at most {0.5 / np.sqrt(runs):.2f}, of KLIEP {0.5 / np.sqrt(kliep_runs):.2f}")
     means = (0, 2, 4, 6, 8, 10)
