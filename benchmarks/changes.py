@@ -33,7 +33,7 @@ from densdiff.series.scan import Plan
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "changes"
 PEERS = ("ruptures==1.1.10", "claspy==0.2.8")
 RUN_SECONDS = 600
-PEERS_LONGEST = 3500  # samples of a series of TSSB
+PEERS_LONGEST = 2500  # samples of a series of TSSB
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
 OURS = "densdiff"
 NOISES = {"MAH_clean": "clean", "MAH_N1_SNR20": "20 dB", "MAH_N1_SNR15": "15 dB"}
