@@ -70,7 +70,7 @@ def run_here(name, quick, folder):
     start = time.perf_counter()
     try:
         found = results.run(name, quick)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # the second one if it is ended by a signal
         traceback.print_exc()
         if folder is not None:
             results.fail(folder, NAMES, name, f"{type(error).__name__}: {error}".splitlines()[0])
