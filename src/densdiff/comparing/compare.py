@@ -192,7 +192,7 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
                 progress.after(partial(find_pairs, rows, settings.alpha, seed), _JOINT_WORK),
                 test_columns,
             ],
-            joint.readers,
+            joint.threads,
         )
     notes = [*joint_notes(tables, distance, test), *joint.notes, *of_columns]
     found = Found(distance, test, columns, missing, adjustment, variation, *pairs, *regions.told(tables, columns))

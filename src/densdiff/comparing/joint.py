@@ -53,14 +53,11 @@ class JointRows:
 
     @property
     def threads(self) -> int:
-        """How many questions may be answered at a time: each takes much memory if there are very many columns."""
-        return cores() if len(self.some.names) <= _ONE_AT_A_TIME else 1
-
-    @property
-    def readers(self) -> int:
-        """How many may read the rows at a time: a file has one reader."""
-        pairs = self.measured, self.tested
-        return self.threads if all_at_once(*(rows for pair in pairs for rows in (pair.x, pair.y))) else 1
+        """How many questions may be answered at a time: one, if each takes much memory for very many columns, or if the
+        rows come from a file, which has one reader.
+        """
+        samples = [rows for pair in (self.measured, self.tested) for rows in (pair.x, pair.y)]
+        return cores() if len(self.some.names) <= _ONE_AT_A_TIME and all_at_once(*samples) else 1
 
     def distance(self, seed: int) -> DistanceResult:
         """The L2 distance of all columns together."""
@@ -104,6 +101,8 @@ def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSample
 
 def _prefetch_draws(tables: MatchedTables, seed: int, sizes: Sequence[int]) -> None:
     """Have the rows of several draws at hand after one pass; the scan fetched none if it was to fetch too many."""
+    if all_at_once(tables.a, tables.b):
+        return
     for sample, rows in zip((tables.a, tables.b), tables.rows, strict=True):
         draws = [selection.draw_rows(seed, rows, size) for size in sizes if size < rows]
         sample.prefetch(np.concatenate([np.empty(0, np.intp), *draws]))
