@@ -24,7 +24,7 @@ def main():
 
 
 def refreshed(text):
-    """The page with the figures that are stored now; a row whose part has not been run keeps its own."""
+    """The page with the figures that are stored now."""
     lines = text.splitlines(keepends=True)
     for place in table_rows(lines):
         label = cells_of(lines[place])[0]

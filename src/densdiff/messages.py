@@ -96,8 +96,7 @@ def escaped(text: str) -> str:
 
 def shown(value: Any) -> str:
     """A value as one harmless line: control and direction characters are escaped, long values cut."""
-    if isinstance(value := _plain(value), str):
-        return one_line(repr(value))
+    value = _plain(value)
     return one_line(str(value) if isinstance(value, _DATES) or _is_numpy(value) else repr(value))
 
 
