@@ -87,7 +87,8 @@ class GridForms:
     def of_counts(self, counts: CountArray) -> FloatArray:
         """The statistics for counts of A in the cells, (k, c); (k, M)."""
         table = np.empty((len(counts), len(self.is_form)))
-        table[:, self.is_form] = self.forms.of_counts(counts)
+        if self.is_form.any():
+            table[:, self.is_form] = self.forms.of_counts(counts)
         if self.others:
             table[:, ~self.is_form] = cell_power.cell_statistics(self.cells, counts, self.others)
         return table
