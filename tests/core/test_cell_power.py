@@ -110,10 +110,11 @@ def test_models_that_share_a_grid_have_the_statistics_of_grids_of_their_own(seed
 
 @pytest.mark.parametrize("sigma", [0.01, 1.0, 50.0])
 @pytest.mark.parametrize("lam", [1e-6, 0.01, 1.0, 30.0])
-def test_the_highest_frequency_is_where_the_filter_ends(sigma, lam):
-    highest = cell_power._highest_frequency((sigma, lam))
-    peak, inside, outside = cell_power._filter(np.square(highest * np.array([0, 1 - 1e-9, 1 + 1e-9])), (sigma, lam))
-    assert outside < 1e-8 * peak < inside
+@pytest.mark.parametrize("share", [1e-8, 0.5])
+def test_the_frequency_of_a_share_is_where_the_filter_falls_below_it(sigma, lam, share):
+    highest = cell_power.frequency_at((sigma, lam), share)
+    peak, inside, outside = cell_power._filter(np.square(highest * np.array([0, 1 - 1e-8, 1 + 1e-8])), (sigma, lam))
+    assert outside < share * peak < inside
 
 
 @pytest.mark.parametrize("d", [1, 2])

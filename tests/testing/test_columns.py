@@ -125,7 +125,7 @@ def test_rows_of_units_in_cells_are_counted_as_by_a_loop(seed, n_units, digits):
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("n", [300, 4000])
+@pytest.mark.parametrize("n", [300, 40_000])
 def test_statistics_of_relabelled_units_are_those_of_their_counts(n, is_sparse, monkeypatch):
     """Of few cells in double precision and of many in single, from the counts or straight from the units."""
     random = np.random.default_rng(n)
@@ -136,7 +136,7 @@ def test_statistics_of_relabelled_units_are_those_of_their_counts(n, is_sparse, 
     labels = np.array([random.permutation(asked.labels.is_x) for _ in range(7)])
     full = in_units.toarray() if is_sparse else in_units
     found, many = cells.forms.of_units(in_units, labels), len(full) >= cell_power._MANY_CELLS
-    assert many == (n == 4000)
+    assert many == (n == 40_000)
     monkeypatch.setattr(cell_power, "_MANY_CELLS", np.inf)
     expected = [cells.forms.of_counts((full @ own)[None])[0] for own in labels]
     np.testing.assert_allclose(found, expected, rtol=1e-4 if many else 1e-9)

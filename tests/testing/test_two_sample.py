@@ -15,7 +15,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import densdiff as dd
-from densdiff.core import radial, resample
+from densdiff.core import cell_power, radial, resample
 from densdiff.core.kernel import radius
 from densdiff.core.selection import draw_folds
 from densdiff.data.pair import check_arrays
@@ -418,6 +418,51 @@ def test_cells_have_the_pvalue_of_rows(monkeypatch, d):
             assert isinstance(case.statistics, CellStatistics)
             by_cells = dd.two_sample_test(x, y, model=model).pvalue
         assert abs(by_rows - by_cells) < 4.5 * np.sqrt(2 * 0.25 / 1000)
+
+
+def heavy_tails(seed, n, m):
+    random = np.random.default_rng(seed)
+    return random.standard_cauchy((n, 1)), random.standard_cauchy((m, 1))
+
+
+def test_heavy_tails_are_compared_on_a_logarithmic_scale(monkeypatch):
+    """The statistic is that of the kernel between rows in places on the line, and every row takes part."""
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    x, y = heavy_tails(3, 3000, 2000)
+    data, case = case_of(dd.LSDD([0.05, 0.005], random_state=0), x, y, "aggregate")
+    statistics = case.statistics
+    assert isinstance(statistics, CellStatistics)
+    (line,) = statistics.axes
+    assert not line.keeps_distances
+    assert statistics.cells.counts.sum(axis=1).tolist() == [3000, 2000]
+    places = line.apply(data.pooled_rows[:, 0])[:, None]
+    by_rows = KernelStatistics(places, statistics.models, FilterKernel(1))
+    expected = by_rows.table(first_n(3000, 2000)[None])[0] * np.exp(-by_rows.log_scales)
+    np.testing.assert_allclose(statistics.table(None)[0], expected, rtol=0.05)  # cells move rows a little
+    exact = statistics.exact(0, 99)
+    assert exact.value == statistics.table(None)[0, 0]
+    assert exact.note.endswith("values far from the middle are compared on a logarithmic scale")
+
+
+def test_a_longer_tail_is_seen_and_an_equal_one_is_not(monkeypatch):
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    equal, longer = [], []
+    for seed in range(12):
+        x, y = heavy_tails(seed, 8000, 8000)
+        stretched = np.where(np.abs(y) > 30, 10 * y, y)  # two rows of a hundred
+        model = dd.LSDD([0.08, 0.00125], random_state=seed)  # given: no moments and ranks beside it
+        for pvalues, rows in ((equal, y), (longer, stretched)):
+            pvalues.append(dd.two_sample_test(x, rows, model=model, n_permutations=99).pvalue)
+    assert np.mean(longer) < 0.05
+    assert np.mean(equal) > 0.25
+
+
+def test_a_column_whose_grid_is_too_long_for_waves_has_a_pvalue(monkeypatch):
+    """All models are left to Fourier transforms; a column so heavy-tailed once found no model to make waves of."""
+    monkeypatch.setattr(plan_lsdd, "_KERNEL_WORK", 0)
+    monkeypatch.setattr(cell_power, "_LINE_PRODUCTS", 0.0)
+    x, y = heavy_tails(4, 300, 300)
+    assert 0 < dd.two_sample_test(x, y, n_permutations=19, random_state=0).pvalue <= 1
 
 
 def test_which_large_samples_are_relabelled_in_cells(monkeypatch):

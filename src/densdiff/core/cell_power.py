@@ -22,7 +22,7 @@ AnyFloats = npt.NDArray[np.floating[Any]]
 Model = tuple[float, float]  # sigma, lam
 _PRODUCTS = 300  # multiplications and additions of matrices that take as long as one point of a Fourier transform
 _LINE_PRODUCTS = 450  # the same where waves are made once for all relabellings
-_MANY_CELLS = 512
+_MANY_CELLS = 256
 _BAND = 1e-8  # of a filter's peak: frequencies beyond are left out
 _WRAP = {1: 1e-8, 2: 1e-3, 3: 1e-3}  # of a kernel's peak where a grid closes: the widest model by a percent at most
 
@@ -160,7 +160,7 @@ def _grid_shape(cells: Cells, models: list[Model]) -> tuple[int, ...]:
 
 def _bands(cells: Cells, models: list[Model]) -> list[int]:
     """How many frequencies from 0 up count along each axis, in the filter of any model."""
-    highest = max(_highest_frequency(model) for model in models)
+    highest = max(frequency_at(model, _BAND) for model in models)
     lengths = _grid_shape(cells, models)
     return [min(n // 2, int(highest * n * cells.spacing / (2 * np.pi))) + 1 for n in lengths]
 
@@ -169,10 +169,10 @@ _reach = lru_cache(maxsize=64)(reach)
 
 
 @lru_cache(maxsize=64)
-def _highest_frequency(model: Model) -> float:
-    """Where the filter of a model falls below `_BAND` of its peak."""
+def frequency_at(model: Model, share: float) -> float:
+    """Where the filter of a model, 2F - F^2, falls below a share of its peak."""
     sigma, lam = model
-    f = -np.expm1(0.5 * np.log1p(-_BAND * float(_filter(np.zeros(1), model)[0])))  # 2f - f^2 is that small
+    f = -np.expm1(0.5 * np.log1p(-share * float(_filter(np.zeros(1), model)[0])))  # 2f - f^2 is that small
     return float(np.sqrt(2.0 * np.log((1.0 / f - 1.0) / lam)) / sigma)
 
 

@@ -3,9 +3,10 @@
 Rows are spread over the nodes once; grids twice as coarse follow exactly from the splines' two-scale relation.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,23 @@ def spline_weights(r: FloatArray) -> list[FloatArray]:
     return [((a3 * r + a2) * r + a1) * r + a0 for a0, a1, a2, a3 in _CUBICS]
 
 
+class Line(Protocol):
+    """One column's map to a line that starts at 0: an `Axis`, or a `LogAxis` where cells are all that is asked for."""
+
+    @property
+    def length(self) -> float: ...
+
+    @property
+    def keeps_distances(self) -> bool:
+        """Whether rows within reach of a kernel are as far apart on the line as they are."""
+
+    def apply(self, values: FloatArray) -> FloatArray:
+        """Places on the line."""
+
+    def values_at(self, places: FloatArray) -> FloatArray:
+        """Values that go to these places."""
+
+
 @dataclass(frozen=True)
 class Axis:
     """One column's map to the grid: empty stretches longer than ``gap`` are shortened to it, far tails may be cut.
@@ -49,6 +67,10 @@ class Axis:
     gap: float
     offset: float = 0.0  # of the part that stays
     limit: float = np.inf  # its length
+
+    @property
+    def keeps_distances(self) -> bool:
+        return True
 
     @property
     def length(self) -> float:
@@ -125,7 +147,7 @@ def refined_spacing(spacing: float, axes: list[Axis], sigmas: FloatArray, n_grou
     return spacing
 
 
-def places_of(columns: Iterable[FloatArray], axes: list[Axis]) -> FloatArray:
+def places_of(columns: Iterable[FloatArray], axes: Sequence[Line]) -> FloatArray:
     """Columns of rows or points as places on the axes, (k, d)."""
     return np.array([axis.apply(column) for column, axis in zip(columns, axes, strict=True)]).T
 

@@ -3,7 +3,7 @@
 A relabelling is a row of booleans that says which pooled rows are X. Statistics here are quadratic in the labels.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import comb, prod
@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.grid import Axis, places_of
+from densdiff.core.grid import Line, places_of
 from densdiff.core.scaling import FloatArray
 from densdiff.progress import tell
 from densdiff.threads import cores, map_in_order
@@ -41,12 +41,12 @@ class Cells:
         return np.asarray(self.counts.sum(axis=0))
 
 
-def cells_shape(axes: list[Axis], spacing: float) -> tuple[int, ...]:
+def cells_shape(axes: Sequence[Line], spacing: float) -> tuple[int, ...]:
     """How many cells each axis has."""
     return tuple(int(axis.length / spacing) + 2 for axis in axes)
 
 
-def cells_of(rows: FloatArray, axes: list[Axis], spacing: float) -> npt.NDArray[np.intp]:
+def cells_of(rows: FloatArray, axes: Sequence[Line], spacing: float) -> npt.NDArray[np.intp]:
     """The flat number of each row's cell, rows off the axes left out; a permutation moves whole rows, not shares."""
     shape = cells_shape(axes, spacing)
     nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
@@ -82,7 +82,7 @@ def _sum_by_place(place: npt.NDArray[np.intp], counts: CountArray, size: int) ->
     return sums
 
 
-def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: float) -> Cells:
+def occupied_cells(x: CellCounts, y: CellCounts, axes: Sequence[Line], spacing: float) -> Cells:
     """Both samples as counts in the cells that either occupies."""
     occupied = np.union1d(x.cells, y.cells)
     counts = np.array(
@@ -91,7 +91,7 @@ def occupied_cells(x: CellCounts, y: CellCounts, axes: list[Axis], spacing: floa
     return Cells(cells_shape(axes, spacing), spacing, occupied, counts)
 
 
-def cell_middles(cells: Cells, axes: list[Axis]) -> FloatArray:
+def cell_middles(cells: Cells, axes: Sequence[Line]) -> FloatArray:
     """The middles of the occupied cells in the units of the rows, (c, d)."""
     nodes = np.unravel_index(cells.occupied, cells.shape)
     places = [cells.spacing * node.astype(np.float64) for node in nodes]

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from densdiff.core import grid, resample
-from densdiff.core.grid import Axis
+from densdiff.core.grid import Axis, Line
+from densdiff.core.log_axis import LogAxis
 from densdiff.core.resample import CellCounts, Cells
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import GroupPattern
@@ -18,32 +19,45 @@ from densdiff.errors import NumericalError
 from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
+_LONGEST = 4096  # cells of one column on a linear scale
+_CORE = 0.25  # of them on either side of the middle stay on one where the tails do not
 
 
 def plan(samples: Sequence[Sample], sigmas: FloatArray, lam: float, n_groups: int) -> tuple[list[Axis], float]:
     """The map of each column and the spacing of the finest grid, within the memory that all groups may take."""
     d = samples[0].shape[1]
     spacing, longest = grid.finest_spacing(sigmas, d, n_groups)
-    gap = grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d])
-    ends = [rows.ends() for rows in samples]
-    low, high = np.min([first for first, _ in ends], axis=0), np.max([last for _, last in ends], axis=0)
+    low, high = _ends(samples)
     if not (np.finfo(np.float64).eps * (high - low) <= spacing).all():
         raise NumericalError(
             "the data range too widely for a grid as fine as the smallest sigma needs: its places are beyond the "
             "precision of float64; use solver='pairs' or larger sigmas"
         )
-    axes = [
-        grid.make_axis(
-            float(low[a]),
-            float(high[a]),
-            gap,
-            longest,
-            partial(_occupied_cells, samples, a, float(low[a])),
-            partial(_median, samples, a),
-        )
-        for a in range(d)
-    ]
+    axes = [_axis(samples, a, grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[d]), longest) for a in range(d)]
     return axes, grid.refined_spacing(spacing, axes, sigmas, n_groups)
+
+
+def plan_line(samples: Sequence[Sample], sigmas: FloatArray, lam: float, width: float) -> Line:
+    """The map of the only column for cells of a width; with too many of them, tails are on a logarithmic scale."""
+    low, high = (float(end[0]) for end in _ends(samples))
+    longest = _LONGEST * width
+    if np.finfo(np.float64).eps * (high - low) <= width:
+        axis = _axis(samples, 0, grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[1]), np.inf)
+        if axis.length <= longest:
+            return axis
+    return LogAxis(low, high, _median(samples, 0), _CORE * longest)
+
+
+def _ends(samples: Sequence[Sample]) -> tuple[FloatArray, FloatArray]:
+    """The lowest and the highest value of each column in all samples, (d,) each."""
+    ends = [rows.ends() for rows in samples]
+    return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+
+
+def _axis(samples: Sequence[Sample], column: int, gap: float, longest: float) -> Axis:
+    low, high = (float(end[column]) for end in _ends(samples))
+    occupied = partial(_occupied_cells, samples, column, low)
+    return grid.make_axis(low, high, gap, longest, occupied, partial(_median, samples, column))
 
 
 def _occupied_cells(samples: Sequence[Sample], column: int, low: float, cell: float) -> FloatArray:
@@ -95,12 +109,12 @@ def _spread_block(
     return grid.spread(rows, weights_at(omega, start, k), groups.part(start, k), n_groups, axes, spacing)
 
 
-def occupied_cells(samples: Sequence[Sample], axes: list[Axis], spacing: float) -> Cells:
+def occupied_cells(samples: Sequence[Sample], axes: Sequence[Line], spacing: float) -> Cells:
     """Both samples as counts in cells."""
     x, y = totals(samples, [partial(_count_block, axes, spacing)] * 2, CellCounts.merged)
     return resample.occupied_cells(x, y, axes, spacing)
 
 
-def _count_block(axes: list[Axis], spacing: float, rows: FloatArray, start: int) -> CellCounts:
+def _count_block(axes: Sequence[Line], spacing: float, rows: FloatArray, start: int) -> CellCounts:
     size = int(np.prod(resample.cells_shape(axes, spacing)))
     return CellCounts.of(resample.cells_of(rows, axes, spacing), size)

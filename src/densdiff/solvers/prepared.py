@@ -199,12 +199,6 @@ class Prepared:
         """Pooled rows in the user's units, the rows that `some_pooled` draws, (count, d) or all."""
         return self._draw_pooled(self.pair.x, self.pair.y, count)
 
-    def pooled_user_rows(self, most: int) -> FloatArray:
-        """All pooled rows in the user's units, X's first; so many of them where not all can be had at once."""
-        if not self.all_at_once:
-            return self.some_user_rows(most)
-        return np.concatenate([self.pair.x[:], self.pair.y[:]])
-
     def _draw_pooled(self, x: Sample, y: Sample, count: int) -> FloatArray:
         """Rows of two samples drawn by position whatever their labels, (count, d) or all."""
         drawn = selection.draw_rows(self.seed, len(x) + len(y), count)

@@ -1,15 +1,17 @@
 """Statistics of rows counted in the cells of a grid, for one or two columns of any number of rows."""
 
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 
 import numpy as np
 
 from densdiff.core import cell_power, resample
-from densdiff.core.grid import Axis
+from densdiff.core.cell_power import frequency_at
+from densdiff.core.grid import Line, places_of
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
-from densdiff.engines.grids import occupied_cells, plan
+from densdiff.engines.grids import occupied_cells, plan, plan_line
 from densdiff.solvers.base import DIFFERENCE, FilterKernel
 from densdiff.solvers.prepared import Prepared
 from densdiff.solvers.spectral import SpectralSolver
@@ -20,7 +22,8 @@ from densdiff.testing.limits import LIMIT_ROWS, Limit
 from densdiff.testing.low_order import LowOrder
 from densdiff.testing.statistics import BaseStatistics, ExactStatistic, Labels, Model, Relabelled
 
-_CELL = 0.1  # of the smallest sigma: rows in cells are then close enough for the null; see CellStatistics
+_CELL = 0.43  # radians across a cell at the frequency where a filter has half its power; see CellStatistics
+_FAR = "values far from the middle are compared on a logarithmic scale"
 _BEYOND = 1e-3  # of the rows: far tails off the grid, which tests in cells leave out
 _MOST_CELLS = 1 << 16  # of two columns: each relabelling draws a count for every occupied one
 
@@ -38,8 +41,12 @@ class CellStatistics(BaseStatistics):
         self.data, self.models, self.log_scales, self.has_suited = data, models, np.zeros(len(models)), has_suited
         sigmas = np.array([sigma for sigma, _ in models])
         samples = [data.x.rows, data.y.rows]
-        self.axes, _ = plan(samples, sigmas, min(lam for _, lam in models), 2)
-        self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, float(sigmas.min())))
+        width, lam = cell_width(models), min(lam for _, lam in models)
+        one_column = data.x.rows.shape[1] == 1
+        self.axes: Sequence[Line] = (
+            [plan_line(samples, sigmas, lam, width)] if one_column else plan(samples, sigmas, lam, 2)[0]
+        )
+        self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, width))
         self.narrow = bool(self.cells.counts.sum() < (1.0 - _BEYOND) * sum(map(len, samples)))
 
     def with_low_order(self) -> "CellStatistics":
@@ -82,22 +89,31 @@ class CellStatistics(BaseStatistics):
     def limits(self, seed: int, factor: float) -> list[Limit]:
         """From the kernel between some of the rows, on the scale of cells, which is that of inner units."""
         kernel = FilterKernel(self.data.x.rows.shape[1])
-        scaled = kernel_limits(self.data.some_pooled(LIMIT_ROWS), self.models, kernel, factor)
+        places = places_of(self.data.some_pooled(LIMIT_ROWS).T, self.axes)
+        scaled = kernel_limits(places, self.models, kernel, factor)
         return [
             Limit(limit.root * np.exp(-0.5 * kernel.log_scale(sigma)), factor)
             for limit, (sigma, _) in zip(scaled, self.models, strict=True)
         ]
 
     def exact(self, index: int, draws: int) -> ExactStatistic:
-        """E12 of one model from the rows as they are."""
+        """E12 of one model from the rows as they are, or with its tails as they are compared."""
+        note = f"rows were relabelled by cell, because {draws} relabellings of single rows would take too long"
+        if not all(axis.keeps_distances for axis in self.axes):
+            value = float(self.table(np.empty((0, 0), dtype=bool))[0, index])
+            return ExactStatistic(value, f"{note}; {_FAR}")
         sigma, lam = self.models[index]
         solver = SpectralSolver(self.data.x, self.data.y, self.data.folds, np.array([sigma]), np.array([lam]))
         form = solver.forms(DIFFERENCE, [(0, 0)])[0]
-        note = f"rows were relabelled by cell, because {draws} relabellings of single rows would take too long"
         return ExactStatistic(form.plain + form.lam_term, note)
 
 
-def cell_spacing(axes: list[Axis], smallest: float) -> float:
+def cell_width(models: list[Model]) -> float:
+    """How wide cells may be for all models: a share of the waves that their filters still let pass."""
+    return _CELL / max(frequency_at(model, 0.5) for model in models)
+
+
+def cell_spacing(axes: Sequence[Line], width: float) -> float:
     """How wide cells are; of two columns they are as many as a relabelling can afford."""
     area = float(np.prod([axis.length for axis in axes]))
-    return max(_CELL * smallest, float(np.sqrt(area / _MOST_CELLS))) if len(axes) > 1 else _CELL * smallest
+    return max(width, float(np.sqrt(area / _MOST_CELLS))) if len(axes) > 1 else width

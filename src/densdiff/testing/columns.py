@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, hstack
 
 from densdiff.core import resample
-from densdiff.core.grid import Axis, places_of
+from densdiff.core.grid import Line, places_of
 from densdiff.core.resample import BoolArray
 from densdiff.core.scaling import FloatArray
 from densdiff.solvers.column import LevelColumn, NumberColumn
@@ -194,7 +194,7 @@ def number_cells(column: NumberColumn) -> ColumnCells | None:
 
 
 def _occupied_cell(
-    numbers: npt.NDArray[np.intp], axes: list[Axis], spacing: float, values: FloatArray
+    numbers: npt.NDArray[np.intp], axes: Sequence[Line], spacing: float, values: FloatArray
 ) -> npt.NDArray[np.intp]:
     """The number of the occupied cell of each value, -1 off the grid, (k,); ``numbers`` are those of all its cells."""
     nodes = np.rint(places_of(values[None], axes)[:, 0] / spacing)

@@ -16,7 +16,7 @@ from densdiff.sources.array_sample import ArraySample
 from densdiff.testing.statistics import Model
 from densdiff.testing.widths import MEDIAN_ROWS, STRONG, sigmas_of
 
-POOLED_ROWS = 20_000  # of large samples tell the model that suits the pooled density
+POOLED_ROWS = 10_000  # of large samples tell the model that suits the pooled density
 _POOLED = Side(0.5, 0.5)
 
 
@@ -100,7 +100,7 @@ def pooled_model(
     estimator: DensityDifference, data: Prepared, centers: Centers | None = None
 ) -> tuple[Model, Categories | None]:
     """Cross-validation of the pooled density on two random halves of the pooled rows: blind to the labels."""
-    pooled = data.pooled_user_rows(POOLED_ROWS)
+    pooled = data.some_user_rows(POOLED_ROWS)
     # in an order of their own, so that swapping the samples changes nothing; other columns matter for ties of the last
     if pooled.shape[1] == 1:
         pooled = np.sort(pooled, axis=0)

@@ -75,7 +75,7 @@ def _tuning_text(tuning: str, grids: Grids, models: list[Model], data: Prepared)
     if grids.only_model() is not None:
         return "sigma and lam given"
     text = TUNING_TEXTS[tuning].format(len(models))
-    if tuning == "pooled" and not data.all_at_once and sum(data.sizes) > POOLED_ROWS:
+    if tuning == "pooled" and sum(data.sizes) > POOLED_ROWS:
         text = text.replace("the pooled rows", f"{POOLED_ROWS} pooled rows drawn at random")
     return text
 
