@@ -144,7 +144,7 @@ class BlockSample:
     def _pick(self, index: IntArray, columns: Sequence[int]) -> FloatArray:
         """Rows by sorted numbers, of some columns of the reader, from one pass."""
         names = [self.reader.names[j] for j in columns] if self.reader.named else None
-        task = partial(_picked_blocks, partial(self.reader.rows, columns=list(columns)), index)
+        task = PickRows(partial(self.reader.rows, columns=list(columns)), index)
         return np.concatenate(run_pass(self.source, task, operator.add, names))
 
     def only(self, columns: Sequence[int]) -> "BlockSample":
@@ -233,9 +233,22 @@ def pick_rows(read: Callable[[Any, int], FloatArray], index: IntArray, block: An
     return np.ascontiguousarray(rows[index[low:high] - start])
 
 
-def _picked_blocks(read: Callable[[Any, int], FloatArray], index: IntArray, block: Any, start: int) -> list[FloatArray]:
-    """The rows of a block as a list, to be stacked once: block by block, the first ones would be copied every time."""
-    return [pick_rows(read, index, block, start)]
+@dataclass(frozen=True)
+class PickRows:
+    """The rows of a block among sorted numbers, in a list that is stacked once: block by block, the first rows would be
+    copied every time.
+    """
+
+    read: Callable[[Any, int], FloatArray]
+    index: IntArray
+
+    def __call__(self, block: Any, start: int) -> list[FloatArray]:
+        return [pick_rows(self.read, self.index, block, start)]
+
+    def of_block(self, start: int, rows: int) -> "PickRows":
+        """The task with the numbers of one block's rows."""
+        low, high = np.searchsorted(self.index, [start, start + rows])
+        return replace(self, index=self.index[low:high])
 
 
 def stack_rows(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -29,6 +29,7 @@ from densdiff.sources.source import (
     length,
     needed_columns,
     rows_at,
+    task_of_block,
 )
 
 _MERGED = 8  # answers at a time
@@ -180,13 +181,12 @@ class DaskSource:
     def plan_run(self, task: Task, merge: Merge, columns: list[str] | None) -> Any:
         """What `run` computes, delayed."""
         dask, starts = _dask(), np.cumsum([0, *self.lengths]).tolist()[:-1]
-        work, join = (
-            dask.delayed(partial(_answer_or_flaw, task), pure=False, traverse=False),
-            dask.delayed(_merge_all, pure=False),
-        )
+        join = dask.delayed(_merge_all, pure=False)
         delayed_merge = dask.delayed(merge, pure=False, traverse=False)
         answers = [
-            work(block, start)
+            dask.delayed(partial(_answer_or_flaw, task_of_block(task, start, rows)), pure=False, traverse=False)(
+                block, start
+            )
             for block, start, rows in zip(self._blocks(columns), starts, self.lengths, strict=True)
             if rows
         ]

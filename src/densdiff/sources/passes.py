@@ -6,11 +6,11 @@ many columns as if each were alone; where all of them wait for a pass, one pass 
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from densdiff.sources.clusters import DaskSource, run_together
-from densdiff.sources.source import ArraySource, Merge, Pass, Source, Task, as_it_is
+from densdiff.sources.source import ArraySource, Merge, Pass, Source, Task, as_it_is, task_of_block
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -125,6 +125,10 @@ class _JointTask:
     def __call__(self, block: Any, start: int) -> list[Any]:
         block = self.convert(block)
         return [task(block, start) for task in self.tasks]
+
+    def of_block(self, start: int, rows: int) -> "_JointTask":
+        """The tasks as they are sent to where one block is."""
+        return replace(self, tasks=[task_of_block(task, start, rows) for task in self.tasks])
 
 
 @dataclass(frozen=True)

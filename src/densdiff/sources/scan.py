@@ -4,6 +4,7 @@ How a block is summarized is up to its reader, which comes from `data`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +15,11 @@ from densdiff.core.selection import IntArray
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.block_sample import (
     BlockSample,
+    PickRows,
     RowCache,
     RowReader,
     may_be_at_hand,
-    pick_rows,
     sorted_unique,
-    stack_rows,
 )
 from densdiff.sources.passes import run_pass, run_passes
 from densdiff.sources.sample import Sample
@@ -45,7 +45,7 @@ def scan(
     passes = [
         Pass(
             source,
-            partial(_summarize_block, reader, index),
+            SummarizeBlock(reader, PickRows(reader.rows, index) if len(index) else None),
             _merge_summaries,
             list(reader.names) if reader.named else None,
         )
@@ -55,18 +55,27 @@ def scan(
     scanned = run_together([partial(run_pass, *each) for each in passes], cores()) if in_memory else run_passes(passes)
     for cache, index, (_, rows) in zip(caches, numbers, scanned, strict=True):
         if len(index):
-            cache.add(index, rows)
+            cache.add(index, np.concatenate(rows))
     return [(summary, cache) for (summary, _), cache in zip(scanned, caches, strict=True)]
 
 
-def _summarize_block(reader: RowReader, index: IntArray, block: Any, start: int) -> tuple[Any, FloatArray]:
-    """The summary of a block, and its rows among sorted numbers."""
-    rows = pick_rows(reader.rows, index, block, start) if len(index) else np.empty((0, len(reader.names)))
-    return reader.summary(block, start), rows
+@dataclass(frozen=True)
+class SummarizeBlock:
+    """The summary of a block, and the rows of it that are asked for."""
+
+    reader: RowReader
+    pick: PickRows | None
+
+    def __call__(self, block: Any, start: int) -> tuple[Any, list[FloatArray]]:
+        return self.reader.summary(block, start), [] if self.pick is None else self.pick(block, start)
+
+    def of_block(self, start: int, rows: int) -> "SummarizeBlock":
+        """The task with the numbers of one block's rows."""
+        return self if self.pick is None else replace(self, pick=self.pick.of_block(start, rows))
 
 
-def _merge_summaries(a: tuple[Any, FloatArray], b: tuple[Any, FloatArray]) -> tuple[Any, FloatArray]:
-    return a[0].merged(b[0]), stack_rows(a[1], b[1])
+def _merge_summaries(a: tuple[Any, list[FloatArray]], b: tuple[Any, list[FloatArray]]) -> tuple[Any, list[FloatArray]]:
+    return a[0].merged(b[0]), a[1] + b[1]
 
 
 def sample_of(

@@ -69,6 +69,12 @@ class Pass(NamedTuple):
     columns: list[str] | None  # the ones it needs, None for all
 
 
+def task_of_block(task: Task, start: int, rows: int) -> Task:
+    """A task as it is sent to where one block is: if it holds numbers of rows, with those of the block only."""
+    of_block = getattr(task, "of_block", None)
+    return task if of_block is None else of_block(start, rows)
+
+
 def as_it_is(block: Any) -> Any:
     """A block that needs no conversion."""
     return block
