@@ -13,6 +13,7 @@ from densdiff.core.weights import group_masses, sum_of_squares
 from densdiff.engines.kernel_sums import CenterFeatures, evaluate, psi, sample_sums
 from densdiff.solvers.base import Model, Side
 from densdiff.solvers.prepared import WeightedSample
+from densdiff.threads import cores, map_in_order
 
 LAM_GRID = np.array([3.0, 1.0, 0.3, 0.1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])  # of G's mean row sum
 _KEPT_SPECTRA = 16
@@ -157,16 +158,18 @@ class CentersSolver(CenterKernel):
         return np.asarray(side.x * self._sums[0][level].sum(axis=0) + side.y * self._sums[1][level].sum(axis=0))
 
     def scores(self, side: Side) -> FloatArray:
-        """Hold-out scores times s, (S, L, folds * repeats)."""
-        table = []
-        for level, gram in enumerate(self.grams(self.sigmas)):
+        """Hold-out scores times s, (S, L, folds * repeats); sigmas on all cores."""
+
+        def of_level(level: int) -> FloatArray:
             splits = [
                 selection.split_means(sums[level], mass, self.folds.members)
                 for sums, mass in zip(self._sums, self._mass, strict=True)
             ]
             train, holdout = (side.x * mean_x + side.y * mean_y for mean_x, mean_y in zip(*splits, strict=True))
-            table.append(ridge.holdout_scores(ridge.Ridge.of(gram), self.lams[level], train, holdout))
-        return np.array(table)
+            gram = next(self.grams(self.sigmas[level : level + 1]))
+            return ridge.holdout_scores(ridge.Ridge.of(gram), self.lams[level], train, holdout)
+
+        return np.array(list(map_in_order(of_level, range(len(self.sigmas)), cores())))
 
     def forms(self, side: Side, models: list[tuple[int, int]]) -> list[ridge.Forms]:
         """E4 to E7 of the models (level of sigma, index of lam), times s."""
