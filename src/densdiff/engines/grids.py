@@ -37,15 +37,17 @@ def plan(samples: Sequence[Sample], sigmas: FloatArray, lam: float, n_groups: in
     return axes, grid.refined_spacing(spacing, axes, sigmas, n_groups)
 
 
-def plan_line(samples: Sequence[Sample], sigmas: FloatArray, lam: float, width: float) -> Line:
-    """The map of the only column for cells of a width; with too many of them, tails are on a logarithmic scale."""
+def plan_line(samples: Sequence[Sample], sigmas: FloatArray, lam: float, width: float, middle: float) -> Line:
+    """The map of the only column for cells of a width; with too many of them, what is far from the middle goes to a
+    logarithmic scale.
+    """
     low, high = (float(end[0]) for end in _ends(samples))
     longest = _LONGEST * width
     if np.finfo(np.float64).eps * (high - low) <= width:
         axis = _axis(samples, 0, grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[1]), np.inf)
         if axis.length <= longest:
             return axis
-    return LogAxis(low, high, _median(samples, 0), _CORE * longest)
+    return LogAxis(low, high, middle, _CORE * longest)
 
 
 def _ends(samples: Sequence[Sample]) -> tuple[FloatArray, FloatArray]:

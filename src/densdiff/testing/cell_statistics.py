@@ -21,6 +21,7 @@ from densdiff.testing.kernel_statistics import kernel_limits
 from densdiff.testing.limits import LIMIT_ROWS, Limit
 from densdiff.testing.low_order import LowOrder
 from densdiff.testing.statistics import BaseStatistics, ExactStatistic, Labels, Model, Relabelled
+from densdiff.testing.widths import MEDIAN_ROWS
 
 _CELL = 0.43  # radians across a cell at the frequency where a filter has half its power; see CellStatistics
 _FAR = "values far from the middle are compared on a logarithmic scale"
@@ -42,10 +43,11 @@ class CellStatistics(BaseStatistics):
         sigmas = np.array([sigma for sigma, _ in models])
         samples = [data.x.rows, data.y.rows]
         width, lam = cell_width(models), min(lam for _, lam in models)
-        one_column = data.x.rows.shape[1] == 1
-        self.axes: Sequence[Line] = (
-            [plan_line(samples, sigmas, lam, width)] if one_column else plan(samples, sigmas, lam, 2)[0]
-        )
+        self.axes: Sequence[Line]
+        if data.x.rows.shape[1] == 1:
+            self.axes = [plan_line(samples, sigmas, lam, width, float(np.median(data.some_pooled(MEDIAN_ROWS))))]
+        else:
+            self.axes, _ = plan(samples, sigmas, lam, 2)
         self.cells = occupied_cells(samples, self.axes, cell_spacing(self.axes, width))
         self.narrow = bool(self.cells.counts.sum() < (1.0 - _BEYOND) * sum(map(len, samples)))
 
