@@ -5,7 +5,7 @@ import os
 # Ratios are taken on one thread; the variable must be set before NumPy loads its BLAS.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-# As an installed package is: else every new process would compile what it imports of the library, and nothing of a peer.
+# An installed package is compiled; else each new process would compile what it imports of the library, and no peer.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import argparse

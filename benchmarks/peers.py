@@ -2,8 +2,8 @@
 
 The peer needs an older NumPy, so it lives in a virtual environment of its own, made once in the user's cache; both
 sides then run in fresh processes on one core. Times are from data to p-value; memory is the peak beyond what a small
-test had needed before. "cold" is the first test of a process, with the import of the library: ours is a user's plain call, which takes
-300 centers by itself.
+test had needed before. "cold" is the first test of a process, with the import of the library: ours is a user's plain
+call, which takes 300 centers by itself.
 """
 
 import fcntl
