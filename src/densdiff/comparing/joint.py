@@ -4,7 +4,7 @@ What is told of single columns is in `columns`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def draw_joint_rows(tables: MatchedTables, seed: int) -> JointRows:
     most_measured = all_rows if few_columns else _DISTANCE_ROWS
     most_tested = all_rows if d <= 2 else int(np.clip(_TESTED_VALUES // d, _JOINT_ROWS, OVERLAP_ROWS))
     most_looked_at = all_rows if d == 1 else looked_at
-    _prefetch_draws(tables, seed, (most_looked_at, most_measured, most_tested))
+    tables = _with_draws_at_hand(tables, seed, (most_looked_at, most_measured, most_tested))
     some, _ = _draw_rows(tables, seed, most_looked_at)
     # a draw of rows that all occur several times would hold some of them once
     source = tables if max(tables.rows) <= most_measured else distinct_rows(tables, some.copies)
@@ -99,13 +99,18 @@ def joint_notes(tables: MatchedTables, distance: DistanceResult, test: TwoSample
     return [text for text in (*distance.warnings, *test.warnings) if text not in told]
 
 
-def _prefetch_draws(tables: MatchedTables, seed: int, sizes: Sequence[int]) -> None:
-    """Have the rows of several draws at hand after one pass; the scan fetched none if it was to fetch too many."""
+def _with_draws_at_hand(tables: MatchedTables, seed: int, sizes: Sequence[int]) -> MatchedTables:
+    """The tables with the rows of several draws at hand after one pass; the scan fetched none if they were too many.
+
+    Of very many columns these rows take hundreds of MiB, which are not kept any longer than to draw from them.
+    """
     if all_at_once(tables.a, tables.b):
-        return
-    for sample, rows in zip((tables.a, tables.b), tables.rows, strict=True):
+        return tables
+    a, b = tables.a.aside(), tables.b.aside()
+    for sample, rows in zip((a, b), tables.rows, strict=True):
         draws = [selection.draw_rows(seed, rows, size) for size in sizes if size < rows]
         sample.prefetch(np.concatenate([np.empty(0, np.intp), *draws]))
+    return replace(tables, a=a, b=b)
 
 
 def _draw_rows(tables: MatchedTables, seed: int, most: int, purpose: str = "") -> tuple[Pair, list[str]]:

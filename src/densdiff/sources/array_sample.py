@@ -77,6 +77,10 @@ class ArraySample:
     def prefetch(self, index: IntArray) -> None:
         """Rows in memory need no preparation."""
 
+    def aside(self) -> "ArraySample":
+        """The sample itself: it fetches nothing."""
+        return self
+
     def only(self, columns: Sequence[int]) -> "ArraySample":
         """The sample with some of its columns."""
         if self._matrix is None:

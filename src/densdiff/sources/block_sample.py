@@ -156,9 +156,18 @@ class BlockSample:
         chosen = self.only(columns)
         if not isinstance(self.source, BlockSource) or 8 * len(self) * len(columns) > memory.room():
             return chosen
-        task, merge, names = chosen.make_pass(_block_rows, _chain_blocks)[1:]
-        blocks = run_pass(self.source, task, merge, names)
-        return ArraySample(columns=[np.concatenate([rows[:, j] for rows in blocks]) for j in range(len(columns))])
+        values = np.empty((len(columns), len(self)))
+
+        def fill(rows: FloatArray, start: int) -> None:
+            if start + len(rows) <= len(self):  # a source with more rows than before tells so when it has ended
+                values[:, start : start + len(rows)] = rows.T
+
+        run_pass(*chosen.make_pass(fill, _no_answer))
+        return ArraySample(columns=list(values))
+
+    def aside(self) -> "BlockSample":
+        """The same sample; what rows it fetches from now on it keeps for itself."""
+        return replace(self, cache=RowCache(self.cache.entries))
 
     def scaled(self, scaling: Scaling) -> "BlockSample":
         """The sample with its rows in the scaled units that solvers work in."""
@@ -206,13 +215,8 @@ def _run_on_rows(
     return task(rows if scaling is None else scaling.apply(rows), start)
 
 
-def _block_rows(rows: FloatArray, start: int) -> list[FloatArray]:
-    return [rows]
-
-
-def _chain_blocks(a: list[FloatArray], b: list[FloatArray]) -> list[FloatArray]:
-    a.extend(b)
-    return a
+def _no_answer(a: None, b: None) -> None:
+    """Blocks that leave nothing to merge."""
 
 
 def sorted_unique(numbers: IntArray) -> IntArray:

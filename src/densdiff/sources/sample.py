@@ -49,6 +49,9 @@ class Sample(Protocol):
     def prefetch(self, index: IntArray) -> None:
         """Fetch rows by their numbers, in one pass, before they are asked for."""
 
+    def aside(self) -> "Sample":
+        """The same rows; those that are fetched from now on are forgotten with the sample that is returned."""
+
     def only(self, columns: Sequence[int]) -> "Sample":
         """The sample with some of its columns, not scaled."""
 
