@@ -1,8 +1,9 @@
 """The columns of two tables, each by itself: whether it differs, how far, what moved, and its picture."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -13,13 +14,14 @@ from densdiff.core.scaling import BoolArray, FloatArray
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables
-from densdiff.io.memory import room
+from densdiff.io.memory import give_back, room
 from densdiff.results import Bars, Curve, Shares
 from densdiff.solvers.column import ColumnDistance, LevelColumn, NumberColumn
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import Sample, all_at_once
 from densdiff.testing.columns import HOLM, ColumnTest, ColumnTester, level_cells, number_cells, spike_cells
 
+_Answer = TypeVar("_Answer")
 CONFIDENCE = 0.95  # level of intervals and bands
 UNCHANGED = "no significant change"
 _PRESENT_ROWS = 20_000  # of a large file, of which words and directions are made where values are missing
@@ -79,9 +81,7 @@ def compare_columns(tables: MatchedTables, settings: ColumnSettings) -> tuple[li
             settings.tick()
         return parts
 
-    columns: list[_ColumnParts] = []
-    for part, own in _parts_in_memory(tables, places):
-        columns += part.a.map(partial(examine, part), own)  # of both tables; what is not in memory shares its passes
+    columns = _map_in_memory(examine, tables, places)
     pvalues, adjusted, are_smallest = _combined_pvalues(columns, tester, settings.share)
     differences = [
         ColumnDifference(
@@ -113,23 +113,28 @@ def _pictures(
         column = columns[place]
         return _picture(column or NumberColumn(part.column(part.names.index(tables.names[place])), seed))
 
-    found: dict[int, Curve | Bars | Shares | None] = {}
-    if columns:
-        for part, own in _parts_in_memory(tables, list(columns)):
-            found |= zip(own, part.a.map(partial(draw, part), own), strict=True)
-    return found
+    return dict(zip(columns, _map_in_memory(draw, tables, list(columns)), strict=True))
 
 
-def _parts_in_memory(tables: MatchedTables, places: list[int]) -> Iterator[tuple[MatchedTables, list[int]]]:
-    """The tables a few columns at a time, as many as fit into memory, with their marks; all at once if none fits."""
-    at_once = int(room() / (2 * 8 * max(tables.rows)))  # a column and its mark
-    if all_at_once(tables.a, tables.b) or not at_once:
-        yield tables, places
-        return
+def _map_in_memory(
+    function: Callable[[MatchedTables, int], _Answer], tables: MatchedTables, places: list[int]
+) -> list[_Answer]:
+    """The function of each column of tables in memory: of files a few at a time, as many as fit there with their marks.
+
+    Where not one fits, and on a cluster, columns share their passes over the rows.
+    """
+    at_once = int(room() / (2 * 8 * max(tables.rows)))  # of both tables
+    if not places or all_at_once(tables.a, tables.b) or not at_once:
+        return tables.a.map(partial(function, tables), places) if places else []
+    answers: list[_Answer] = []
     for first in range(0, len(places), at_once):
         own = places[first : first + at_once]
         marks = [mark_name(tables.names[j]) for j in own]
-        yield tables.loaded([*own, *(tables.names.index(mark) for mark in marks if mark in tables.names)]), own
+        give_back()
+        loaded = tables.loaded([*own, *(tables.names.index(mark) for mark in marks if mark in tables.names)])
+        answers += loaded.a.map(partial(function, loaded), own)
+        del loaded  # before the next ones come
+    return answers
 
 
 def _combined_pvalues(

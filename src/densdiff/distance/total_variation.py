@@ -243,7 +243,7 @@ def pair_variation(
     found = separated(judged.values, table.omega, table.in_x, level, clusters)
     numbers = _user_numbers(data, rows)
     result = _result(data, numbers, table, judged, found, pvalue, level, notes, model)
-    return PairVariation(result, table, clusters, numbers)
+    return PairVariation(result, table.with_single_columns(), clusters, numbers)
 
 
 def _tested_pair(data: Prepared, rows: tuple[IntArray, IntArray], clusters: IntArray | None) -> Pair:

@@ -3,6 +3,7 @@
 How much a file would take is told by the reader of its format.
 """
 
+import ctypes
 import math
 import os
 import sys
@@ -24,6 +25,13 @@ def working_memory() -> float:
 def room() -> float:
     """Bytes that rows at hand may take."""
     return _SHARE * working_memory() * 2**20
+
+
+def give_back() -> None:
+    """Return what was freed to the system where that can be asked for: glibc keeps hundreds of MiB of many threads."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
 
 
 def refuse_large(needed: int, file: str, more: str = "") -> None:

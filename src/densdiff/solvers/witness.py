@@ -7,7 +7,7 @@ columns. Columns of numbers are normal scores of their pooled ranks; labels of h
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -105,6 +105,13 @@ class Table:
             spacings=np.zeros(self.scores.shape[1]),
         )
         return FoldCurves(rows, pooled_sigmas(self.scores, 2 * _JOINT_ROWS))
+
+    def with_single_columns(self) -> "Table":
+        """The same table with what single columns have learned, without the much larger rest."""
+        found = replace(self)
+        if "columns" in self.__dict__:
+            found.__dict__["columns"] = self.columns
+        return found
 
     @property
     def groups(self) -> IntArray:
