@@ -158,7 +158,7 @@ def draw_total_variation():
 def draw_null():
     """The null distribution of the test that docs/guide_test.md begins with."""
     random = np.random.default_rng(0)
-    old, new = random.normal(0.0, 1.0, (150, 2)), random.normal(0.0, 1.5, (120, 2))
+    old, new = random.normal(0.0, 1.0, (150, 2)), random.normal(0.0, 1.6, (120, 2))
     save(dd.plots.plot_null(dd.two_sample_test(old, new, random_state=0)).figure, "null.png")
 
 

@@ -142,6 +142,16 @@ def test_columns_of_all_kinds_say_the_same_together_and_alone(monkeypatch):
         np.testing.assert_allclose(together, other, rtol=0.0, atol=1e-13)
 
 
+def test_a_table_is_kept_with_what_single_columns_have_learned_and_no_more():
+    x, y = normals(n=60, m=50, d=3)
+    table = table_of(x, y)
+    columns, _ = table.columns, table.moments
+    kept = table.with_single_columns()
+    assert kept.columns is columns
+    assert "moments" not in vars(kept)
+    assert "columns" not in vars(table_of(x, y).with_single_columns())
+
+
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "levels"])
 def test_f_of_all_columns_from_shared_counts_is_that_of_a_fit_from_scratch(kind):
     random = np.random.default_rng(3)

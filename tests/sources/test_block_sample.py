@@ -1,5 +1,7 @@
 """Samples that are not in memory give the answers of those that are, in any cut into blocks."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,10 @@ import densdiff as dd
 from densdiff.data.tables import match_tables
 from densdiff.io import memory
 from densdiff.sources import block_sample as block_samples
+from densdiff.sources import passes
 from densdiff.sources.array_sample import ArraySample
-from densdiff.sources.block_sample import RowCache
+from densdiff.sources.block_sample import PickRows, RowCache
+from densdiff.sources.source import task_of_block
 from tests.block_answers import SMALL, M, N, answers, centers, close, same_columns
 from tests.command_line import silently
 from tests.large import Blocks, cuts, tables
@@ -215,3 +219,49 @@ def test_rows_that_are_too_many_in_all_columns_are_had_of_few(monkeypatch):
     assert np.array_equal(sample[np.arange(10)], rows[:10])
     assert len(sample.cache.entries[0]) == 10
     assert np.array_equal(sample.only([2])[numbers], rows[numbers][:, [2]])
+
+
+class Growing:
+    """Blocks that can be read again and again, one more of them once it is asked for."""
+
+    def __init__(self, *blocks):
+        self.blocks, self.more = blocks, ()
+
+    def __iter__(self):
+        return iter((*self.blocks, *self.more))
+
+
+def test_columns_are_not_loaded_from_a_source_that_has_more_rows_than_before():
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    blocks = Growing(rows[:200], rows[200:])
+    sample = block_sample(blocks)
+    blocks.more = (rows[:10],)
+    with pytest.raises(dd.InputError, match="500 rows the first time and 510 the second time"):
+        sample.loaded([0])
+
+
+def test_rows_fetched_aside_are_forgotten_with_the_sample():
+    rows = np.random.default_rng(0).normal(size=(500, 2))
+    sample = block_sample([rows[:200], rows[200:]])
+    before, index = sample.at_hand()[0], np.arange(3, 500, 7)
+    aside = sample.aside()
+    assert np.array_equal(aside[index], rows[index])
+    assert set(index) <= set(aside.at_hand()[0])
+    assert np.array_equal(sample.at_hand()[0], before)
+
+
+@given(starts=st.lists(st.integers(0, 60), min_size=1, max_size=5), numbers=st.sets(st.integers(0, 59)))
+def test_a_task_sent_to_one_block_with_its_own_numbers_only_answers_the_same(starts, numbers):
+    rows, index = np.arange(120.0).reshape(60, 2), np.array(sorted(numbers), dtype=np.int64)
+    pick = PickRows(lambda block, start: block, index)
+    for task in (pick, passes._JointTask([pick, pick], lambda block: block)):
+        for start, end in pairwise(sorted({0, *starts, 60})):
+            own, block = task_of_block(task, start, end - start), rows[start:end]
+            found, expected = own(block, start), task(block, start)
+            assert all(np.array_equal(a, b) for a, b in zip(np.ravel(found), np.ravel(expected), strict=True))
+            if own is not task and isinstance(own, PickRows):
+                assert len(own.index) == len(found[0])
+
+
+def test_a_task_without_numbers_of_rows_is_sent_as_it_is():
+    assert task_of_block(len, 3, 5) is len
