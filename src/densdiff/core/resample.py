@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from densdiff.core.grid import Line, places_of
+from densdiff.core.grid import Line
 from densdiff.core.scaling import FloatArray
 from densdiff.progress import tell
 from densdiff.threads import cores, map_in_order
@@ -49,9 +49,11 @@ def cells_shape(axes: Sequence[Line], spacing: float) -> tuple[int, ...]:
 def cells_of(rows: FloatArray, axes: Sequence[Line], spacing: float) -> npt.NDArray[np.intp]:
     """The flat number of each row's cell, rows off the axes left out; a permutation moves whole rows, not shares."""
     shape = cells_shape(axes, spacing)
-    nodes = np.rint(places_of(rows.T, axes) / spacing).astype(np.intp)
-    inside = ((nodes >= 0) & (nodes < np.array(shape))).all(axis=1)
-    return np.asarray(np.ravel_multi_index(tuple(nodes[inside].T), shape))
+    nodes = [np.rint(axis.apply(column) / spacing).astype(np.intp) for column, axis in zip(rows.T, axes, strict=True)]
+    is_inside = np.logical_and.reduce([(node >= 0) & (node < size) for node, size in zip(nodes, shape, strict=True)])
+    if not is_inside.all():
+        nodes = [node[is_inside] for node in nodes]
+    return nodes[0] if len(nodes) == 1 else np.asarray(np.ravel_multi_index(tuple(nodes), shape))
 
 
 @dataclass(frozen=True)
