@@ -39,5 +39,12 @@ def test_slopes_meet_where_the_core_ends(edge):
     assert steps[0] == pytest.approx(steps[1], rel=1e-5)
 
 
-def test_a_line_of_fifteen_decades_is_short():
-    assert AXIS.length < 2 * AXIS.core + 0.25 * AXIS.core * np.log(1e15)
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e300])
+def test_a_line_of_any_number_of_decades_is_short(far):
+    axis = LogAxis(low=-far, high=far, middle=0.0, core=1.0)
+    # a tail takes 5 + (5 / L) ln(L / 5) cores at most, L the logarithm of how far it goes, and that is largest for L = 5 e
+    assert axis.length <= 2 * (1 + 5 + np.exp(-1))
+    places = axis.apply(np.array([-far, -1e3, 0.0, 1e3, far]))
+    assert places[0] == 0
+    assert (np.diff(places[[0, 2, 3]]) > 0.5).all()
+    np.testing.assert_allclose(axis.values_at(places), [-far, -1e3, 0.0, 1e3, far], rtol=1e-9, atol=1e-9)

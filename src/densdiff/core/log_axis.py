@@ -1,12 +1,14 @@
 """The map of a heavy-tailed column to a short line: as it is around the middle, by logarithms beyond."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from densdiff.core.scaling import FloatArray
 
 _UNIT = 0.25  # of the core on either side: beyond it a distance that grows by a factor e adds so much
+_LONGEST = 5.0  # cores that a tail may take, or 7 % more: one of hundreds of decades has a smaller unit
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,13 @@ class LogAxis:
     def length(self) -> float:
         return float(self.apply(np.array([self.high]))[0])
 
-    @property
+    @cached_property
+    def _unit(self) -> float:
+        """What a distance that grows by a factor e adds far out."""
+        farthest = max(self.high - self.middle, self.middle - self.low)
+        return self.core * min(_UNIT, _LONGEST / float(np.log1p(farthest / self.core)))
+
+    @cached_property
     def _start(self) -> float:
         return float(self._warp(np.array([self.low]))[0])
 
@@ -40,14 +48,14 @@ class LogAxis:
 
     def values_at(self, places: FloatArray) -> FloatArray:
         """Values that go to these places."""
-        signed, unit = places + self._start, _UNIT * self.core
+        signed, unit = places + self._start, self._unit
         distance = np.abs(signed)
         beyond = unit * np.expm1(np.maximum(distance - self.core, 0.0) / unit)
         return np.asarray(self.middle + np.sign(signed) * (np.minimum(distance, self.core) + beyond))
 
     def _warp(self, values: FloatArray) -> FloatArray:
         """Signed distances from the middle, with logarithms of what is beyond the core."""
-        signed, unit = values - self.middle, _UNIT * self.core
+        signed, unit = values - self.middle, self._unit
         distance = np.abs(signed)
         beyond = unit * np.log1p(np.maximum(distance - self.core, 0.0) / unit)
         return np.asarray(np.sign(signed) * (np.minimum(distance, self.core) + beyond))

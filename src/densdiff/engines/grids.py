@@ -19,6 +19,7 @@ from densdiff.errors import NumericalError
 from densdiff.sources.sample import Sample, totals
 
 _MEDIAN_ROWS = 4096  # of a sample, evenly spaced, tell where the middle of a long axis is
+_LINE_TOLERANCE = 1e-3  # of a kernel's peak: what is farther apart is put as near as that on a line of cells
 _LONGEST = 4096  # cells of one column on a linear scale
 _CORE = 0.25  # of them on either side of the middle stay on one where the tails do not
 
@@ -44,7 +45,7 @@ def plan_line(samples: Sequence[Sample], sigmas: FloatArray, lam: float, width: 
     low, high = (float(end[0]) for end in _ends(samples))
     longest = _LONGEST * width
     if np.finfo(np.float64).eps * (high - low) <= width:
-        axis = _axis(samples, 0, grid.reach(float(sigmas.max()), lam, grid.WRAP_TOLERANCE[1]), np.inf)
+        axis = _axis(samples, 0, grid.reach(float(sigmas.max()), lam, _LINE_TOLERANCE), np.inf)
         if axis.length <= longest:
             return axis
     return LogAxis(low, high, middle, _CORE * longest)
