@@ -10,6 +10,7 @@ import pytest
 import sklearn
 
 import densdiff as dd
+from densdiff.comparing import profile_frame
 from densdiff.comparing.profile_columns import LEAST_ROWS
 from densdiff.comparing.profile_comparison import JointProfiles, pair_profiles
 from densdiff.comparing.profile_rows import features_anew
@@ -79,6 +80,21 @@ FORMS = {
 def test_the_container_of_the_rows_does_not_matter(table, reference, tmp_path, form):
     with sklearn.config_context(working_memory=0.02 if form == "Parquet" else 1024):
         assert_same(dd.profile(FORMS[form](table, tmp_path), random_state=0), reference, atol=1e-4)
+
+
+def test_sums_of_pieces_are_those_of_all_rows_whatever_the_threads(monkeypatch, table, reference):
+    monkeypatch.setattr(profile_frame, "_SUMMED_ROWS", 300)
+    frame = reference.frame
+    random = np.random.default_rng(0)
+    codes = [random.integers(0, len(column.rows), len(table)) for column in frame.categories]
+    rows = frame.with_marks(np.column_stack([*(table[column.name] for column in frame.numbers), *codes]))
+    one, four = (frame.totals(rows, threads) for threads in (1, 4))
+    np.testing.assert_array_equal(one[0], four[0])
+    np.testing.assert_array_equal(one[1], four[1])
+    np.testing.assert_array_equal(one[0], frame.pair_counts(rows))
+    features = np.vstack([*frame.feature_rows(rows)]).astype(np.float64)
+    expected = features.sum(axis=0), np.square(features).sum(axis=0)
+    np.testing.assert_allclose(one[1], expected, rtol=1e-5, atol=1e-5 * len(rows))
 
 
 def test_dask_gives_the_same_profile(table, reference):

@@ -42,7 +42,7 @@ def test_slopes_meet_where_the_core_ends(edge):
 @pytest.mark.parametrize("far", [1e3, 1e9, 1e300])
 def test_a_line_of_any_number_of_decades_is_short(far):
     axis = LogAxis(low=-far, high=far, middle=0.0, core=1.0)
-    # a tail takes 5 + (5 / L) ln(L / 5) cores at most, L the logarithm of how far it goes, and that is largest for L = 5 e
+    # a tail takes 5 + (5 / L) ln(L / 5) cores at most, L the logarithm of how far it goes: largest for L = 5 e
     assert axis.length <= 2 * (1 + 5 + np.exp(-1))
     places = axis.apply(np.array([-far, -1e3, 0.0, 1e3, far]))
     assert places[0] == 0

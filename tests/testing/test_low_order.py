@@ -148,6 +148,33 @@ def test_features_are_made_of_some_rows_and_had_of_all(monkeypatch):
         assert (table_of(found, data, changed) != table_of(found, data, labels[:1])).any()
 
 
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_sums_of_units_do_not_depend_on_the_number_of_threads(monkeypatch, most):
+    monkeypatch.setattr(low_order, "_FULL_PRODUCTS", most)  # features of rows, or products of matrices
+    monkeypatch.setattr(low_order, "_PARALLEL_ROWS", 10)
+    monkeypatch.setattr(low_order, "_AT_ONCE", 64 * 30)
+    data = numbers(n=500, m=300)
+    rows, of_x = data.x.rows[:], units.UnitNumbers(500, 7, 60, 0, 3)  # 80 rows are in no unit
+    features, columns = RowFeatures.of(data.pooled_rows, data.levels)
+    layout = low_order.make_layout(columns)
+    one, four = (low_order.UnitSums(features, layout, of_x, threads)(rows, 0) for threads in (1, 4))
+    np.testing.assert_array_equal(one, four)
+    expected, own = np.zeros((61, layout.size)), of_x.part(0, 500)
+    np.add.at(expected, own, low_order.all_features(features, layout, rows))
+    np.testing.assert_allclose(one, expected[:60], **single)
+
+
+@pytest.mark.parametrize("make", [numbers, tables])
+def test_sums_and_squares_are_those_of_all_features(make):
+    data = make()
+    features, columns = RowFeatures.of(data.pooled_rows, data.levels)
+    layout = low_order.make_layout(columns)
+    values = low_order.all_features(features, layout, data.pooled_rows).astype(np.float64)
+    sums, squares = low_order.feature_sums(features, layout, data.pooled_rows)
+    np.testing.assert_allclose(sums, values.sum(axis=0), atol=1e-5 * np.sqrt(np.square(values).sum()))
+    np.testing.assert_allclose(squares, np.square(values).sum(axis=0), rtol=1e-5)
+
+
 @given(cuts(100), cuts(80))
 def test_rows_in_blocks_have_the_statistics_of_arrays(of_x, of_y):
     random = np.random.default_rng(0)

@@ -5,7 +5,7 @@ A frame is made of the first table and holds none of its rows.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from hashlib import sha256
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from densdiff.comparing.profile_columns import LEAST_ROWS, CountArray, LevelFrame, NumberFrame
 from densdiff.core.scaling import FloatArray
+from densdiff.core.selection import IntArray
 from densdiff.core.tails import COARSE
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
@@ -20,8 +21,9 @@ from densdiff.estimators.difference import DensityDifference
 from densdiff.progress import tell
 from densdiff.solvers.prepared import prepare
 from densdiff.sources.array_sample import ArraySample
+from densdiff.sources.sample import add_sums
 from densdiff.testing.feature_sums import Waves
-from densdiff.testing.low_order import Layout, all_features, make_layout
+from densdiff.testing.low_order import Layout, all_features, feature_sums, make_layout
 from densdiff.testing.lsdd_models import pooled_model
 from densdiff.testing.row_features import (
     Features,
@@ -32,6 +34,7 @@ from densdiff.testing.row_features import (
     leading_features,
 )
 from densdiff.testing.widths import MEDIAN_ROWS, sigmas_of, suited_width
+from densdiff.threads import map_in_order
 
 _QUANTILES = 64  # of quadratic forms
 WAVES, MORE_WAVES = 256, 512  # frequencies of each width, and of few columns, where narrow kernels see most
@@ -41,6 +44,7 @@ _PAIRED = 100  # columns whose pairs are counted
 _FILTER_ROWS, _MOST_LAM = 1000, 1e6  # rows that tell the filter that suits the density; beyond that lam it is Gaussian
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 _AT_ONCE = 1 << 21  # features held at a time
+_SUMMED_ROWS, _WAVES_AT_ONCE = 4096, 1 << 19  # whose sums are one piece of work, in turns that stay in the cache
 
 
 @dataclass(frozen=True)
@@ -165,19 +169,34 @@ class Frame:
         starts = range(0, len(rows), step)
         for first in tell("features of rows", starts, len(starts)):
             some = rows[first : first + step]
-            found = np.empty((len(some), self.n_features), dtype=np.float32)
-            waves, low_order = np.split(found, [self.waves.size], axis=1)
-            self.waves.fill(waves, self.inner(some), some[:, len(self.numbers) :].astype(np.intp))
-            low_order[:] = all_features(self.features, self.layout, some)
-            yield found
+            waves = self.waves(self.inner(some), self._codes(some))
+            yield np.hstack([waves, all_features(self.features, self.layout, some)])
+
+    def _codes(self, rows: FloatArray) -> IntArray:
+        """Categories and marks of rows with marks, (k, c)."""
+        return rows[:, len(self.numbers) :].astype(np.intp)
+
+    def totals(self, rows: FloatArray, threads: int = 1) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
+        """`pair_counts` and `feature_sums` of rows with marks, by so many threads."""
+
+        def of_some(first: int) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
+            some = rows[first : first + _SUMMED_ROWS]
+            return self.pair_counts(some), self.feature_sums(some)
+
+        starts = range(0, max(1, len(rows)), _SUMMED_ROWS)
+        return reduce(add_sums, tell("features of rows", map_in_order(of_some, starts, threads), len(starts)))
 
     def feature_sums(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Sums of all features over rows, and of their squares, (n_features,) each."""
-        sums, squares = np.zeros((2, self.n_features))
-        for features in self.feature_rows(rows):
-            sums += features.sum(axis=0, dtype=np.float64)
-            squares += np.einsum("ij,ij->j", features, features, dtype=np.float64)
-        return sums, squares
+        """Sums of all features over rows with marks, and of their squares, (n_features,) each."""
+        sums, squares = np.zeros((2, self.waves.size))
+        numbers, codes = self.inner(rows), self._codes(rows)
+        step = max(64, _WAVES_AT_ONCE // self.waves.size)
+        for first in range(0, len(rows), step):
+            waves = self.waves(numbers[first : first + step], codes[first : first + step])
+            sums += waves.sum(axis=0, dtype=np.float64)
+            squares += np.einsum("ij,ij->j", waves, waves, dtype=np.float64)
+        low_order = feature_sums(self.features, self.layout, rows)
+        return np.concatenate([sums, low_order[0]]), np.concatenate([squares, low_order[1]])
 
     def pair_counts(self, rows: FloatArray) -> CountArray:
         """Rows in each coarse cell of each pair of columns, (4 d, 4 d) for at most 100 columns."""

@@ -25,7 +25,7 @@ from densdiff.sources.block_sample import pick_rows, stack_rows
 from densdiff.sources.passes import run_pass
 from densdiff.sources.sample import add_sums
 from densdiff.testing.feature_sums import FeatureSums
-from densdiff.threads import on_one_thread
+from densdiff.threads import cores, on_one_thread
 
 FEWEST_ROWS = 50  # of a table that a frame is made of
 _DRAWN_ROWS = 5000  # that tell the cells and scales of a frame
@@ -169,8 +169,9 @@ def _count(table: OneTable, frame: Frame, n_rows: int = 0) -> tuple[Profile, Flo
     reader = _Columns.of(table, [column.name for column in frame.numbers], frame.categories)
     n = table.summary.rows
     drawn = np.sort(draw_rows(frame.seed, n, min(n, n_rows)))
+    threads = cores() if table.source.rows_at_once else 1  # blocks have threads of their own
     (cells, missing, levels, pairs, sums), rows = run_pass(
-        table.source, partial(_count_block, reader, frame, drawn), _add_counts, reader.needed
+        table.source, partial(_count_block, reader, frame, drawn, threads), _add_counts, reader.needed
     )
     left_out = tuple((name, plain(why)) for name, why in table.left_out)
     notes = tuple(map(plain, table.notes))
@@ -184,7 +185,7 @@ def _add_counts(one: tuple[Any, FloatArray], other: tuple[Any, FloatArray]) -> t
 
 
 def _count_block(
-    reader: _Columns, frame: Frame, drawn: IntArray, block: Any, start: int
+    reader: _Columns, frame: Frame, drawn: IntArray, threads: int, block: Any, start: int
 ) -> tuple[tuple[Any, ...], FloatArray]:
     """All that a profile holds of a block, in parts that add up, and those of its rows that were drawn."""
     rows = frame.with_marks(reader.rows(block, start))
@@ -198,5 +199,5 @@ def _count_block(
         for j, column in enumerate(frame.categories)
     )
     low, high = np.searchsorted(drawn, [start, start + len(rows)])
-    counted = cells, missing, levels, frame.pair_counts(rows), frame.feature_sums(rows)
+    counted = cells, missing, levels, *frame.totals(rows, threads)
     return counted, rows[drawn[low:high] - start]

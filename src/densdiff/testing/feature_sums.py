@@ -80,22 +80,21 @@ class Waves:
 
     def __call__(self, numbers: FloatArray, codes: IntArray) -> Features:
         """The waves of rows of numbers in inner units and codes, (k, size)."""
-        waves = np.empty((len(numbers), self.size), dtype=np.float32)
-        self.fill(waves, numbers, codes)
-        return waves
-
-    def fill(self, waves: Features, numbers: FloatArray, codes: IntArray) -> None:
-        """Write the waves of rows into an array (k, size)."""
         turns = numbers @ (self.frequencies / (2.0 * np.pi))
         turns -= np.rint(turns)  # cosines of large angles would lose their digits in single precision
-        angles = turns.astype(np.float32) * np.float32(2.0 * np.pi)
+        angles = turns.astype(np.float32)
+        angles *= np.float32(2.0 * np.pi)
+        waves = np.empty((len(numbers), self.size), dtype=np.float32)
         cosines, sines = np.split(waves, 2, axis=1)
         np.cos(angles, out=cosines)
         np.sin(angles, out=sines)
-        for signs, column in zip(self.signs, codes.T, strict=True):
-            of_rows = signs[column]
-            cosines *= of_rows
-            sines *= of_rows
+        if self.signs:
+            signs = self.signs[0][codes[:, 0]]
+            for more, column in zip(self.signs[1:], codes.T[1:], strict=True):
+                signs *= more[column]
+            cosines *= signs
+            sines *= signs
+        return waves
 
     def by_width(self, values: AnyFloats) -> FloatArray:
         """Sums of squares of (.., size) over the waves of each width, over their number, (.., R)."""

@@ -5,10 +5,10 @@ hardly anything. Here statistics are squared differences of the mean features of
 products of two columns, of a quadratic form, and their sums. Each relabelling is treated as the data are.
 """
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from densdiff.testing.limits import Limit
 from densdiff.testing.row_features import Features, QuadraticForms, RowFeatures
 from densdiff.testing.statistics import BaseStatistics, ReportedModel, Statistics
 from densdiff.testing.units import UnitNumbers, Units
+from densdiff.threads import cores, map_in_order
 
 AnyFloats = npt.NDArray[np.floating[Any]]
 
@@ -32,6 +33,7 @@ _WIDE = 30  # columns beyond which a pair has one product only
 _OF_A_PAIR = 3  # features of each column that are multiplied
 _MOST_PAIRS = 3000  # that are looked at, the most correlated ones
 _AT_ONCE = 1 << 19  # features held at a time: they stay in the cache, and fresh memory costs more than they do
+_PARALLEL_ROWS, _STRETCHES = 4000, 16  # rows from which on several cores are worth it, and into how many pieces they go
 _FULL_PRODUCTS = 8  # times the products that are needed: as many are as cheap in a product of matrices
 _ROUNDING = 1e-6  # of a feature's mean size: means that differ by less are the same in single precision
 # Shares: of d columns together 1.5 / d, at least a fifth and at most 70 %; of quadratic forms of several columns from a
@@ -63,6 +65,17 @@ class Layout:
     @property
     def size(self) -> int:
         return self.size_of_columns + sum(self.of_pairs)
+
+    @cached_property
+    def places_of_products(self) -> npt.NDArray[np.intp]:
+        """Where the products of each pair are in the flat matrix of all products of multiplied features."""
+        starts, width = np.cumsum((0, *self.multiplied)), sum(self.multiplied)
+        return np.concatenate(
+            [
+                np.add.outer(width * np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])).ravel()
+                for i, j in self.pairs
+            ]
+        )
 
 
 def make_layout(columns: Sequence[Features]) -> Layout:
@@ -96,10 +109,8 @@ class LowOrder:
         """The summands are sums over the rows of each unit."""
         names, features, layout = _plan(data)
         samples = (data.x.rows, units.x), (data.y.rows, units.y)
-        tasks = [UnitSums(features, layout, numbers) for _, numbers in samples]
-        sums = totals([rows for rows, _ in samples], tasks)
-        used = [total[: numbers.n_units] for total, (_, numbers) in zip(sums, samples, strict=True)]
-        summands = np.concatenate(used).astype(np.float32)
+        tasks = [UnitSums(features, layout, numbers, rows.inner_threads) for rows, numbers in samples]
+        summands = np.concatenate(totals([rows for rows, _ in samples], tasks)).astype(np.float32)
         return cls(names, layout, summands, np.abs(summands).sum(axis=0, dtype=np.float64) / sum(units.sizes))
 
     @classmethod
@@ -153,58 +164,66 @@ def share_of_forms(d: int) -> float:
 
 @dataclass(frozen=True)
 class UnitSums:
-    """Sums of all features over the rows of each unit, of a block of rows."""
+    """Sums of all features over the rows of each unit, of a block of rows; rows that are in no unit are passed over.
+
+    Each piece of work has units of its own, so the sums do not depend on how many threads there are.
+    """
 
     features: RowFeatures
     layout: Layout
     units: UnitNumbers
+    threads: int | None  # 1 for blocks, which have threads of their own; None for all cores
 
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         layout, numbers = self.layout, self.units.part(start, len(rows))
+        sums = np.zeros((self.units.n_units, layout.size))
         if sum(layout.multiplied) ** 2 <= _FULL_PRODUCTS * sum(layout.of_pairs):
-            return self._by_products(rows, numbers)
-        sums = np.zeros((self.units.n_groups, layout.size))
-        step = max(64, _AT_ONCE // layout.size)
-        for first in range(0, len(rows), step):
-            features = all_features(self.features, layout, rows[first : first + step])
-            add_by_unit(sums, features, numbers[first : first + step])
+            add, pieces = self._add_by_products, self._equal_units(numbers)
+        else:
+            add, pieces = self._add_features, self._stretches(numbers)
+        threads = 1 if len(rows) < _PARALLEL_ROWS else self.threads or cores()
+        for _ in map_in_order(partial(add, sums, rows, numbers), pieces, threads):
+            pass
         return sums
 
-    def _by_products(self, rows: FloatArray, numbers: IntArray) -> FloatArray:
-        """The sums of products of columns over the rows of a unit are a product of matrices."""
-        layout, n_groups = self.layout, self.units.n_groups
-        sums = np.zeros((n_groups, layout.size))
-        of_pairs = sums[:, layout.size - sum(layout.of_pairs) :]
-        sizes = np.bincount(numbers, minlength=n_groups)
+    def _stretches(self, numbers: IntArray) -> list[IntArray]:
+        """Rows of neighbouring units, in order."""
+        count = max(1, min(_STRETCHES, len(numbers) // _PARALLEL_ROWS))
+        bounds = np.linspace(0, self.units.n_units, count + 1).astype(np.intp)
+        return [np.flatnonzero((numbers >= low) & (numbers < high)) for low, high in itertools.pairwise(bounds)]
+
+    def _add_features(self, sums: FloatArray, rows: FloatArray, numbers: IntArray, places: IntArray) -> None:
+        """Add the features of rows at some places to the sums of their units."""
+        step = max(64, _AT_ONCE // self.layout.size)
+        for first in range(0, len(places), step):
+            some = places[first : first + step]
+            add_by_unit(sums, all_features(self.features, self.layout, rows[some]), numbers[some])
+
+    def _equal_units(self, numbers: IntArray) -> list[IntArray]:
+        """Places of the rows of some units that have equally many, (u, size) each."""
+        layout, n_units = self.layout, self.units.n_units
+        sizes = np.bincount(numbers, minlength=n_units)[:n_units]
         order, starts = np.argsort(numbers, kind="stable"), np.cumsum(sizes) - sizes
-        flat = _places_of_products(layout)
+        pieces = []
         for size in np.unique(sizes[sizes > 0]):
             units = np.flatnonzero(sizes == size)
             step = max(1, _AT_ONCE // max(size * layout.size_of_columns, sum(layout.multiplied) ** 2))
-            for first in range(0, len(units), step):
-                some = units[first : first + step]
-                places = order[starts[some][:, None] + np.arange(size)]  # (u, size)
-                columns = self.features.columns(rows[places.ravel()])
-                parts = [*columns, self.features.together(columns)] if layout.forms else columns
-                sums[some, : layout.size_of_columns] = (
-                    np.hstack(parts).reshape(len(some), size, -1).sum(axis=1, dtype=np.float64)
-                )
-                leading = [own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)]
-                multiplied = np.hstack(leading).astype(np.float64).reshape(len(some), size, -1)
-                products = multiplied.transpose(0, 2, 1) @ multiplied  # (u, p, p)
-                of_pairs[some] = products.reshape(len(some), -1)[:, flat]
-        return sums
+            some = (starts[units[first : first + step]] for first in range(0, len(units), step))
+            pieces += [order[first[:, None] + np.arange(size)] for first in some]
+        return pieces
 
-
-def _places_of_products(layout: Layout) -> npt.NDArray[np.intp]:
-    """Where the products of each pair are in the flat matrix of all products of multiplied features."""
-    starts, width = np.cumsum((0, *layout.multiplied)), sum(layout.multiplied)
-    return np.concatenate(
-        [
-            np.add.outer(width * np.arange(starts[i], starts[i + 1]), np.arange(starts[j], starts[j + 1])).ravel()
-            for i, j in layout.pairs
-        ]
-    )
+    def _add_by_products(self, sums: FloatArray, rows: FloatArray, numbers: IntArray, places: IntArray) -> None:
+        """Add the features of the rows of each unit: the sums of products of columns are a product of matrices."""
+        layout, (count, size) = self.layout, places.shape
+        columns = self.features.columns(rows[places.ravel()])
+        units, of_pairs = numbers[places[:, 0]], sums[:, layout.size_of_columns :]
+        parts = [*columns, self.features.together(columns)] if layout.forms else columns
+        single = np.hstack(parts).reshape(count, size, -1)
+        sums[units, : layout.size_of_columns] = single.sum(axis=1, dtype=np.float64)
+        leading = [own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)]
+        multiplied = np.hstack(leading).astype(np.float64).reshape(count, size, -1)
+        products = multiplied.transpose(0, 2, 1) @ multiplied  # (u, p, p)
+        of_pairs[units] = products.reshape(count, -1)[:, layout.places_of_products]
 
 
 def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Features:
@@ -219,6 +238,22 @@ def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fea
         np.multiply(a[:, :, None], b[:, None, :], out=products)
         start += size
     return values
+
+
+def feature_sums(features: RowFeatures, layout: Layout, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Sums over rows of all features and of their squares, (size,) each: those of pairs are products of matrices."""
+    columns = features.columns(rows)
+    single = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
+    sums = [single.sum(axis=0, dtype=np.float64)]
+    squares = [np.einsum("ij,ij->j", single, single, dtype=np.float64)]
+    if layout.pairs:
+        multiplied = np.hstack([own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)])
+        for found, powers in (
+            (sums, multiplied.astype(np.float64)),
+            (squares, np.square(multiplied, dtype=np.float64)),
+        ):
+            found.append((powers.T @ powers).ravel()[layout.places_of_products])
+    return np.concatenate(sums), np.concatenate(squares)
 
 
 def add_by_unit(sums: FloatArray, features: Features, numbers: IntArray) -> None:
@@ -239,7 +274,7 @@ def _chosen_pairs(columns: Sequence[Features]) -> list[tuple[int, int]]:
     """
     d = len(columns)
     if d * (d - 1) // 2 <= _MOST_PAIRS:
-        return list(combinations(range(d), 2))
+        return list(itertools.combinations(range(d), 2))
     leading = np.column_stack([each[:, 0] for each in columns])
     first, second = np.triu_indices(d, 1)
     strength = np.abs(leading.T @ leading)[first, second]
