@@ -227,3 +227,9 @@ def test_columns_are_far_if_the_expansion_of_them_and_all_nearer_ones_would_lose
     assert kernel.far_columns(rows[:, :3], 1.0).all()  # with few columns a product gains nothing
     rows[:, 1] = 1e200  # whose square is infinite
     np.testing.assert_array_equal(kernel.far_columns(rows, 1e3), [False, True, False, False, False, False])
+
+
+def test_no_column_is_far_if_no_row_is():
+    rows = 100.0 * np.eye(200)  # each column has a value that the others would make far
+    assert not kernel.far_columns(rows, 1.0).any()
+    assert kernel.far_columns(rows, 0.5).any()

@@ -46,11 +46,14 @@ BINS = radial.make_bins(np.array([1.0, 0.5]), 4.0, 30.0)
     weighted=st.booleans(),
     ties=st.booleans(),
     direct=st.booleans(),
+    products=st.integers(1, 400),
 )
-def test_histograms_equal_a_double_loop_for_any_tiles_and_groups(seed, sizes, tile, weighted, ties, direct):
+def test_histograms_equal_a_double_loop_for_any_tiles_and_groups(seed, sizes, tile, weighted, ties, direct, products):
     case = histogram_case(seed, sizes, weighted, ties)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(engine, "_TILE", tile)
+        patch.setattr(engine, "_WIDE", 2)  # one product for several tiles, or for less than one
+        patch.setattr(engine, "_PRODUCTS", products)
         found = engine.pair_histograms(*case, BINS, direct=direct)
     expected = brute_histograms(*case, BINS)
     # weights of a node are continuous in the distance; without direct differences a distance of 0 comes out as 1e-8

@@ -31,6 +31,8 @@ def needs_direct_differences(radius: float, sigma: float, d: int) -> bool:
 
 def far_columns(rows: FloatArray, sigma: float) -> npt.NDArray[np.bool_]:
     """The columns (d,) that need direct differences at this sigma, the farthest ones; all others do not together."""
+    if not needs_direct_differences(radius(rows), sigma, rows.shape[1]):
+        return np.zeros(rows.shape[1], dtype=bool)
     with np.errstate(over="ignore"):
         farthest = np.square(np.abs(rows).max(axis=0, initial=0.0))  # (d,)
         order = np.argsort(farthest, kind="stable")

@@ -20,6 +20,7 @@ from densdiff.threads import cores, map_in_order
 _PARALLEL_PAIRS = 1 << 22
 _FEW_ROWS = 1000  # whose pairs take little memory
 _TILE = 1 << 17  # distances at a time: a megabyte
+_WIDE, _PRODUCTS = 32, 1 << 20  # columns from which on products are made for several tiles, and how many at a time
 _PARALLEL_ROWS = 2000
 
 
@@ -69,12 +70,22 @@ class TileRows:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def squared(self, start: int, stop: int) -> FloatArray:
-        """Squared distances of rows start .. stop and all rows from start on, (stop - start, N - start)."""
-        if self._is_plain:
-            return squared_distances(self._rows[start:stop], self._rows[start:], True)
-        squared = self._first[start:stop] @ self._second[start:].T
-        return np.asarray(np.maximum(squared, 0.0, out=squared))
+    def in_tiles(self, members: range, tile: int) -> Iterator[tuple[int, int, FloatArray]]:
+        """Squared distances of rows start .. stop and all rows from start on, (stop - start, N - start), in turns.
+
+        Of many columns one product serves several tiles: a product of few rows takes as long as all others are read.
+        """
+        first, products = 0, np.empty((0, 0))
+        for start, stop in _spans(members, len(self), tile):
+            if self._is_plain:
+                yield start, stop, squared_distances(self._rows[start:stop], self._rows[start:], True)
+                continue
+            if stop > first + len(products):
+                count = _PRODUCTS // (len(self) - start) if self._rows.shape[1] >= _WIDE else 0
+                end = max(stop, min(members.stop, start + count))
+                first, products = start, self._first[start:end] @ self._second[start:].T
+            squared = products[start - first : stop - first, start - first :]
+            yield start, stop, np.maximum(squared, 0.0)
 
 
 def pair_histograms(
@@ -123,8 +134,7 @@ def tiles(
     j <= i has the last node, which never counts. Yields start, stop and two arrays (stop - start, N - start).
     """
     offsets = (groups * (bins.count + 1)).astype(np.int32)
-    for start, stop in _spans(members, len(rows), tile):
-        squared = rows.squared(start, stop)  # (k, N - start)
+    for start, stop, squared in rows.in_tiles(members, tile):
         for columns in more:
             columns.add(squared, start, stop)
         squared[np.tril_indices(stop - start)] = np.inf

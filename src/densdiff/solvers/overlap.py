@@ -8,6 +8,7 @@ continue them to width 0 (no change, as smooth densities do, as densities with j
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -30,6 +31,7 @@ from densdiff.solvers.drawn_rows import (
     whitened_rows,
 )
 from densdiff.solvers.prepared import Prepared
+from densdiff.threads import cores, map_in_order
 
 _WIDEST, _COLUMN_RUNGS = 4.0, 26
 _FEW_COLUMNS, _JOINT_RUNGS, _FEWER_RUNGS = 3, 13, 9  # with more columns, narrow widths find no pairs
@@ -37,6 +39,7 @@ _COLUMN_NOISE, _JOINT_NOISE = 0.3, 0.5  # over the root of the smaller sample
 _FEW_NOISE, _LEVEL_NOISE = 5.0, 0.1  # the first over the smaller sample
 _SMOOTH_FROM = 6  # the rung of half a typical width: further changes tell how the integrals go on
 _EMBEDDED_LEVELS = 16  # up to which a column of categories is coordinates; with more, codes are compared
+_PARALLEL_ROWS = 2000
 _EQUAL = 0.125  # of the spacing of rounded numbers: a kernel this wide sees equal ones only
 _CONTINUATIONS = (0.0, 1.0 / 3.0, 1.0)  # of the change over the last octave: none, smooth, with jumps
 _FURTHER, _TINY = 0.25, 1e-300  # how much further an end reaches on the far side, over its reach
@@ -202,7 +205,8 @@ def _block_means(block: Rows, apart: FloatArray, widths: FloatArray) -> FloatArr
 def _paths(rows: Rows) -> list[_Path]:
     """The overlap in every single column."""
     levels = [_level_path(rows, j, apart) for j, apart in enumerate(apart_levels(rows))]
-    return [_column_path(rows, j) for j in range(rows.numbers.shape[1])] + levels
+    threads = cores() if len(rows.omega) >= _PARALLEL_ROWS else 1
+    return [*map_in_order(partial(_column_path, rows), range(rows.numbers.shape[1]), threads), *levels]
 
 
 @dataclass(frozen=True)
