@@ -1,8 +1,12 @@
 """Long work says on a terminal how far it is, and nowhere else."""
 
 import io
-import re
+import os
+import subprocess
 import sys
+import threading
+import time
+import warnings
 
 import numpy as np
 import pytest
@@ -58,49 +62,128 @@ def test_nothing_is_said_where_nobody_looks(monkeypatch):
         assert stream is None or stream.getvalue() == ""
 
 
-@pytest.mark.parametrize("by", [None, "g"])
-def test_a_comparison_counts_up_to_all_of_its_work(by, monkeypatch):
+def test_time_that_passes_counts_for_the_time_that_is_left(monkeypatch):
+    shown, now = terminal(monkeypatch)
+    with Progress("work", 100) as work:
+        now[0] = 20.0
+        work.at(50)
+        for now[0] in (25.0, 39.5):
+            progress._line.paint()
+    assert lines(shown) == ["", "work: 50 %, about 20 s left", "work: 50 %, about 15 s left", "work: 50 %", ""]
+
+
+def test_a_thread_moves_the_line_while_a_part_takes_long(monkeypatch):
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    monkeypatch.setattr(progress, "_REPAINT", 1e-3)
+    with Progress("reading", None):
+        while shown.getvalue().count("reading: 0 s so far") < 3:  # forever if nothing painted
+            time.sleep(1e-3)
+    assert lines(shown)[-1] == ""
+    assert threading.active_count() < 10  # one for all work
+
+
+def test_the_line_is_as_long_as_the_terminal_is_wide(monkeypatch):
+    shown, now = terminal(monkeypatch)
+    monkeypatch.setenv("COLUMNS", "20")
+    with Progress("work with a long name", 2) as work:
+        now[0] = 5.0
+        work.add(1)
+    assert lines(shown) == ["", "work with a long na", ""]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_amid_work_has_a_line_of_its_own(monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    with Progress("of the parent", 2), progress._line._lock, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Python, that threads and forks do not go together
+        child = os.fork()
+        if child == 0:
+            sys.stderr = shown = Terminal()
+            with Progress("of the child", 2) as work:
+                work.add(2)
+            os._exit(lines(shown) != ["", "of the child: 100 %", ""])
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def as_it_is_done(monkeypatch):
+    """What `Progress` says whenever something is done, whatever else runs."""
+    said = []
+
+    def at(work, done):
+        work.done = done
+        said.append(work.text(work.began))
+
+    monkeypatch.setattr(Progress, "at", at)
+    return said
+
+
+@pytest.mark.parametrize("by", [None, "g"])
+def test_a_comparison_counts_up_to_all_of_its_work(by, monkeypatch):
+    said = as_it_is_done(monkeypatch)
     random = np.random.default_rng(0)
     a, b = ({"x": random.normal(size=60), "y": random.normal(size=60), "g": np.repeat(list("uv"), 30)} for _ in "ab")
     asked = {"n_permutations": 79, "random_state": 0}
     dd.compare(a, b, **asked) if by is None else dd.compare_by(a, b, by, **asked)
-    said = lines(shown)
-    parts = [re.fullmatch(r"(comparing .*): (\d+) %(, about .* left)?", line) for line in said if line]
-    assert all(parts)
-    whole = {"comparing column by column", *(["comparing group by group"] * (by is not None))}
-    assert {part[1] for part in parts if part[2] == "100"} >= whole
-    assert said[-1] == ""
+    assert "comparing column by column: 100 %" in said
+    assert not any(line.startswith("comparing column by column: 10") and not line.endswith("100 %") for line in said)
+    assert by is None or said[-1] == "comparing group by group: 100 %"
 
 
 @pytest.mark.parametrize(("reference", "compared"), [("first", 3), (2, 2), ({"x": np.arange(60.0)}, 4)])
 def test_batches_count_up_to_all_that_are_compared(reference, compared, monkeypatch):
     random = np.random.default_rng(0)
     days = {f"day {k}": {"x": random.normal(size=60)} for k in range(4)}
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+    said = as_it_is_done(monkeypatch)
     asked = {"reference": reference, "n_permutations": 79, "random_state": 0}
     result = dd.track(days, **asked)
-    said = [line.split(": ")[1] for line in lines(shown) if line.startswith("comparing batch by batch")]
-    assert [line.split(" %")[0] for line in said] == [str(100 * k // compared) for k in range(1, compared + 1)]
-    shown.truncate(0)
+    of_batches = [line for line in said if line.startswith("comparing batch by batch")]
+    assert of_batches == [f"comparing batch by batch: {100 * k // compared} %" for k in range(1, compared + 1)]
+    said.clear()
     dd.track(days | {"day 4": {"x": random.normal(size=60)}}, history=result, **asked)
-    assert [line for line in lines(shown) if "batch by batch" in line] == ["comparing batch by batch: 100 %"]
+    assert [line for line in said if "batch by batch" in line] == ["comparing batch by batch: 100 %"]
 
 
-def test_a_part_of_work_that_speaks_says_nothing(monkeypatch):
-    shown = Terminal()
-    monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+def test_of_work_within_work_the_outer_one_speaks(monkeypatch):
+    shown, now = terminal(monkeypatch)
     with Progress("whole", 2) as whole:
-        assert list(progress.tell("part", "ab", 2)) == ["a", "b"]
+        for now[0], _ in zip((2.0, 4.0), progress.tell("part", "ab", 2), strict=False):
+            pass
+        now[0] = 6.0
         whole.add(2)
-    assert lines(shown) == ["", "whole: 100 %", ""]
-    assert list(progress.tell("part", ["ab", "c"], 3, len)) == ["ab", "c"]
-    assert lines(shown)[3:] == ["part: 66 %", "part: 100 %", ""]
+    assert lines(shown) == ["", "whole: 0 %", "whole: 100 %", ""]
+
+
+def test_a_step_says_that_its_time_is_not_all(monkeypatch):
+    shown, now = terminal(monkeypatch)
+
+    @progress.telling("everything")
+    def ask():
+        now[0] = 3.0
+        progress._line.paint()
+        for now[0], _ in zip((5.0, 7.0, 9.0), progress.tell("a step", ["ab", "cd", "e"], 5, len), strict=False):
+            pass
+        now[0] = 9.2
+        for _ in progress.tell("a short step", range(2), 2):
+            now[0] += 0.9
+
+    ask()
+    expected = [
+        "everything: 3 s so far",
+        "a step: 40 %, about 3 s left in this step",
+        "a step: 80 %, about 1 s left in this step",
+        "everything: 10 s so far",
+    ]
+    assert lines(shown) == ["", *expected, ""]
+
+
+def test_a_source_of_unknown_length_says_how_many_rows_were_read(monkeypatch):
+    shown, now = terminal(monkeypatch)
+    with Progress("everything", None), Progress("a.csv", None) as reading:
+        now[0] = 2.0
+        reading.at(1000)
+    assert lines(shown) == ["", "a.csv: 1000 rows", ""]
 
 
 def test_work_that_is_given_up_does_not_silence_what_comes_after_it(monkeypatch):
@@ -141,3 +224,35 @@ def test_long_questions_say_what_is_done(ask, said, monkeypatch):
     assert {line.split(":")[0] for line in lines(shown)} >= said
     assert any(line.endswith("100 %") for line in lines(shown))
     assert lines(shown)[-1] == ""
+
+
+WATCHED = """
+import subprocess
+import sys
+from densdiff import progress
+progress._PATIENCE = -1.0
+from densdiff.cli import app
+app()
+"""
+
+
+@pytest.mark.parametrize("command", ["profile a.csv -o a.profile", "changes s.csv", "balance a.csv b.csv --label g"])
+def test_commands_leave_nothing_on_the_terminal(command, tmp_path):
+    pty = pytest.importorskip("pty")
+    random = np.random.default_rng(0)
+    for name in ("a.csv", "b.csv"):
+        rows = [f"{x:.3f},{g}" for x, g in zip(random.normal(size=80), random.integers(0, 2, 80), strict=True)]
+        (tmp_path / name).write_text("\n".join(["x,g", *rows]))
+    (tmp_path / "s.csv").write_text("\n".join(["x", *map(str, random.normal(size=300))]))
+    ours, its = pty.openpty()
+    run = subprocess.run(
+        [sys.executable, "-c", WATCHED, *command.split()], cwd=tmp_path, stdout=subprocess.PIPE, stderr=its, check=False
+    )
+    os.close(its)
+    text = os.read(ours, 1 << 20).decode()
+    os.close(ours)
+    assert run.returncode == 0, text
+    said = text.split("\r\x1b[K")
+    assert said[0] == said[-1] == ""
+    assert len(said) > 2
+    assert not any("\n" in line or "\x1b" in line for line in said)

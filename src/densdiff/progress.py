@@ -1,31 +1,100 @@
 """How far long work is, on standard error if that is a terminal: what is done, how much, and about how long still.
 
-Short work says nothing, and the line is wiped away at the end. Of work within work the outer one speaks.
+Short work says nothing, and the line is wiped away at the end. There is one line for all that runs: of work within
+work the outermost that knows its total speaks, or else whatever runs says for how long. A thread paints the line, so it
+moves while a part takes long.
 """
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from threading import Lock
-from typing import TypeVar
+from contextlib import suppress
+from functools import wraps
+from threading import RLock, Thread
+from typing import ParamSpec, TypeVar
 
+P = ParamSpec("P")
+R = TypeVar("R")
 T = TypeVar("T")
 _PATIENCE = 1.0  # seconds before work says how far it is, and between one time and the next
+_REPAINT, _IDLE = 0.25, 40  # seconds between looks of the thread that paints, and looks in vain after which it ends
 _KNOWN = 0.05  # share of the work from which on the time that is left is told
 
 
-class _Running:
-    """How much work is running now that says how far it is."""
+class _Line:
+    """The line on the terminal, and the work that runs, in the order in which it began."""
 
     def __init__(self) -> None:
-        self.count, self._lock = 0, Lock()
+        self.forget()
 
-    def add(self, more: int) -> None:
+    def forget(self) -> None:
+        """Nothing runs, and no thread paints: so it is in the child of a fork, where no thread gives the lock back."""
+        self._lock = RLock()
+        self._running: list[Progress] = []
+        self._painter: Thread | None = None
+        self._painted = 0.0
+        self._has_printed = False
+
+    def begin(self, work: "Progress") -> None:
+        """Work that runs from now on."""
         with self._lock:
-            self.count += more
+            self._running.append(work)
+            if len(self._running) == 1:
+                self._painted = work.began
+            if not (self._painter and self._painter.is_alive()) and _is_watched():
+                self._painter = Thread(target=self._keep_painting, name="densdiff progress", daemon=True)
+                self._painter.start()
+
+    def end(self, work: "Progress") -> None:
+        """Work that runs no longer; the line is wiped away with the last of it."""
+        with self._lock:
+            if work in self._running:  # after a fork it is the parent's
+                self._running.remove(work)
+            if not self._running and self._has_printed:
+                self._has_printed = False
+                _write("\r\x1b[K")
+
+    def paint(self) -> None:
+        """Write the line anew, if that is a while ago."""
+        with self._lock:
+            now = time.monotonic()
+            if not self._running or now - self._painted < _PATIENCE or not _is_watched():
+                return
+            self._painted, self._has_printed = now, True
+            text = self._text(now)[: shutil.get_terminal_size().columns - 1]
+            _write(f"\r\x1b[K{text}")
+
+    def _keep_painting(self) -> None:
+        """Paint as long as there is work; a thread for each piece of it would cost short work more than itself."""
+        idle = 0
+        while idle < _IDLE:
+            time.sleep(_REPAINT)
+            idle = 0 if self._running else idle + 1
+            with suppress(OSError, ValueError):  # the terminal is gone
+                self.paint()
+
+    def _text(self, now: float) -> str:
+        first, *within = self._running
+        long = [work for work in within if now - work.began >= _PATIENCE]  # shorter ones follow each other too fast
+        known = [work for work in long if work.total] or [work for work in long if work.done]
+        work = first if first.total or not known else known[0]
+        return work.text(now, is_part=work is not first)
 
 
-_running = _Running()
+def _is_watched() -> bool:
+    return bool(sys.stderr and sys.stderr.isatty())  # without a console there is none
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(text)
+    sys.stderr.flush()
+
+
+_line = _Line()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_line.forget)
 
 
 class Progress:
@@ -38,24 +107,26 @@ class Progress:
     ...     progress.add(3)
     """
 
-    def __init__(self, what: str, total: float | None) -> None:
+    def __init__(self, what: str, total: float | None, *, is_step: bool = False) -> None:
         self.what, self.total, self.done = what, total, 0.0
-        self._began = self._last = time.monotonic()
-        self._has_printed, self._lock = False, Lock()
+        self._is_step = is_step  # other steps follow, whose time is not known
+        self.began = self._last = time.monotonic()
+        self._lock = RLock()
 
     def __enter__(self) -> "Progress":
-        _running.add(1)
+        _line.begin(self)
         return self
 
     def at(self, done: float) -> None:
         """So much is done in all; it is printed every second."""
         with self._lock:
-            self._show(done)
+            self.done, self._last = done, time.monotonic()
+        _line.paint()
 
     def add(self, more: float) -> None:
         """So much more is done."""
         with self._lock:
-            self._show(self.done + more)
+            self.at(self.done + more)
 
     def after(self, task: Callable[[], T], share: float) -> Callable[[], T]:
         """The task, which adds its share when it is done."""
@@ -67,29 +138,49 @@ class Progress:
 
         return run
 
-    def _show(self, done: float) -> None:
-        self.done, now = done, time.monotonic()
-        if now - self._last < _PATIENCE or not (sys.stderr and sys.stderr.isatty()):  # without a console there is none
-            return
-        self._last, self._has_printed = now, True
-        part = f"{100 * done // self.total:.0f} %{self._left(now)}" if self.total else f"{done:.0f} rows"
-        sys.stderr.write(f"\r\x1b[K{self.what}: {part}")
-        sys.stderr.flush()
+    def text(self, now: float, *, is_part: bool = False) -> str:
+        """What is done, how much of it, and about how long the rest will take if it goes on as it went."""
+        if self.total:
+            step = " in this step" if is_part and self._is_step else ""
+            percent = int(100.0 * self.done / self.total + 1e-6)  # a sum of shares may fall short by its rounding
+            return f"{self.what}: {percent} %{self._left(now, step)}"
+        return f"{self.what}: {self.done:.0f} rows" if self.done else f"{self.what}: {now - self.began:.0f} s so far"
 
-    def _left(self, now: float) -> str:
-        """About how long the rest will take if it goes on as it went."""
+    def _left(self, now: float, step: str) -> str:
         if not self.total or self.done < _KNOWN * self.total:
             return ""
-        seconds = (now - self._began) * max(0.0, self.total - self.done) / self.done
+        seconds = (self._last - self.began) * max(0.0, self.total - self.done) / self.done - (now - self._last)
         if seconds < 1.0:
             return ""
-        return f", about {seconds:.0f} s left" if seconds < 90.0 else f", about {seconds / 60.0:.0f} min left"
+        return (
+            f", about {seconds:.0f} s left{step}" if seconds < 90.0 else f", about {seconds / 60.0:.0f} min left{step}"
+        )
 
     def __exit__(self, *_: object) -> None:
-        _running.add(-1)
-        if self._has_printed:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        _line.end(self)
+
+
+def telling(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Wrap a function whose steps say how far they are, or else for how long it has been running.
+
+    Examples
+    --------
+    >>> @telling("adding")
+    ... def add(a, b):
+    ...     return a + b
+    >>> add(1, 2)
+    3
+    """
+
+    def wrap(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def told(*args: P.args, **kwargs: P.kwargs) -> R:
+            with Progress(what, None):
+                return function(*args, **kwargs)
+
+        return told
+
+    return wrap
 
 
 def _one(_: object) -> float:
@@ -97,17 +188,14 @@ def _one(_: object) -> float:
 
 
 def tell(what: str, items: Iterable[T], total: float, size: Callable[[T], float] = _one) -> Iterator[T]:
-    """Yield the items, and say after each how much of the total is done, unless this is a part of work that does so.
+    """Yield the items of one step of some work, and say how much of the total is done.
 
     Examples
     --------
     >>> sum(tell("adding", [1, 2, 3], 3))
     6
     """
-    if _running.count:
-        yield from items
-        return
-    with Progress(what, total) as progress:
+    with Progress(what, total, is_step=True) as progress:
         for item in items:
             yield item
             progress.add(size(item))

@@ -36,9 +36,9 @@ from densdiff.cli.inputs import (
     refuse_twice,
     refuse_unwritable,
     show_name,
-    show_progress,
     split_names,
 )
+from densdiff.progress import Progress
 
 app = typer.Typer(
     cls=OneLineErrors,
@@ -150,7 +150,7 @@ def compare(
     chosen, groups = parse_columns(columns, exclude, category, number), split_names(by or [])
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), groups)
     with cluster(scheduler):
-        with show_progress("Reading ..."):
+        with Progress("reading", None):
             tables = [
                 layout.read_compared(path) if scheduler is None else layout.read_on_cluster(path) for path in (a, b)
             ]
@@ -212,9 +212,9 @@ def profile(
 
     chosen = parse_columns(columns, exclude, category, number)
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), [])
-    with show_progress("Reading ..."):
+    with Progress("reading", None):
         rows = layout.read(table, in_blocks=True)
-    with name_inputs(table=table), show_progress("Counting ..."):
+    with name_inputs(table=table):
         first = None if like is None else Profile.load(like)
         found = make_profile(rows, like=first, random_state=seed, **chosen.given())
     found.save(out)
@@ -322,13 +322,13 @@ def changes(
     refuse_unwritable(report, series)
     from densdiff import detect_changes
 
-    with show_progress("Reading ..."):
+    with Progress("reading", None):
         layout = parse_layout(columns, sep, decimal, no_header)
         table = layout.read(series, [] if time is None else [time], in_blocks=True)
     if time is None:
         refuse_clock(table, series)
     wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
-    with name_inputs(series=series), show_progress("Looking for changes ..."):
+    with name_inputs(series=series):
         result = detect_changes(table, time=time, window=wide, lag=lag, alpha=alpha, random_state=seed)
     _print_result(result, "changes", as_json, report, f"Changes in {file_label(series)}")
     _exit_if_found(fail_on_difference and len(result.changes) > 0)
@@ -365,10 +365,10 @@ def balance(
 
     level = 1 - parameters.fraction(alpha, "alpha")
     layout = parse_layout(columns, sep, decimal, no_header)
-    with show_progress("Reading ..."):
+    with Progress("reading", None):
         rows, labels, new_rows = read_classes(layout, train, new, label, time)
     of_label = {"y": (f"column {messages.shown(label)} of {file_label(train)}", train)}
-    with name_inputs(of_label, X=train, X_new=new), show_progress("Estimating ..."):
+    with name_inputs(of_label, X=train, X_new=new):
         result = ClassBalance(random_state=seed).fit(rows, labels).estimate(new_rows, level)
     _print_result(result, "balance", as_json, report, f"Class balance of {file_label(new)}")
 
@@ -456,8 +456,7 @@ def demo(
     tables = mixed_tables(2000, shift=0.3, share=0.15, correlation=0.5, random_state=seed)
     # income, balance, plan and mobile depend on age: with more old customers they move too, a little, unplanted
     columns = [name for name in tables.a if name not in ("income", "balance", "plan", "mobile")]
-    with show_progress("Comparing two tables of 2000 customers ..."):
-        result = compared(tables.a, tables.b, columns=columns, random_state=seed)
+    result = compared(tables.a, tables.b, columns=columns, random_state=seed)
     _print_result(result, "demo", False, page)
     first, second = tables.pair
     emit(
@@ -470,7 +469,7 @@ def demo(
 def _print_result(result: Any, command: str, as_json: bool, report: Path | None, title: str | None = None) -> None:
     """Write the report first, then print the answer in the form that its reader can use."""
     if report is not None:
-        with show_progress("Writing the report ..."):
+        with Progress("writing the report", None):
             result.to_html(report, title=title)
     if as_json:
         emit(json.dumps({"schema": SCHEMA, "command": command} | result.to_dict()))

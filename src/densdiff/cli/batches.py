@@ -6,7 +6,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from densdiff.cli.inputs import Layout, name_inputs, refuse_twice, refuse_unwritable, show_progress, write_text
+from densdiff.cli.inputs import Layout, name_inputs, refuse_twice, refuse_unwritable, write_text
+from densdiff.progress import Progress
 
 _WORDS = ("first", "previous")
 
@@ -38,7 +39,7 @@ class BatchFiles:
         """The reference as `track` takes it."""
         if self.moving_reference is not None:
             return self.moving_reference
-        with show_progress("Reading ..."):
+        with Progress("reading", None):
             return self.layout.read_compared(self.reference)
 
     def read_history(self) -> Any:
@@ -87,7 +88,7 @@ def track_files(files: BatchFiles, **options: Any) -> tuple[Any, bool]:
     past, reference = files.read_history(), files.read_reference()
     tables = _Tables(files.batches, files.layout)
     try:
-        with name_inputs(reference=files.reference), show_progress("Comparing ..."):
+        with name_inputs(reference=files.reference):
             result = track(tables, reference=reference, history=past, **options)
     except DensDiffError as error:
         error.file = error.file or tables.latest or None

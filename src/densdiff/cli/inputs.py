@@ -5,7 +5,6 @@ How each format is read lives in `io`; failures are worded in `failures`.
 
 import csv
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -333,13 +332,3 @@ def write_text(target: Path, text: str) -> None:
 
 class _Enough(Exception):
     pass
-
-
-def show_progress(what: str) -> Any:
-    """A sign of life on standard error while something takes long, if that is a terminal."""
-    if not (sys.stderr and sys.stderr.isatty()):
-        return nullcontext()
-    from rich.console import Console
-    from rich.text import Text
-
-    return Console(stderr=True).status(Text(what))

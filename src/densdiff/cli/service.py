@@ -11,7 +11,7 @@ from typing import Any
 from densdiff import messages
 from densdiff.cli import rows
 from densdiff.cli.failures import remark
-from densdiff.cli.inputs import Layout, column_names, name_inputs, refuse_clock, show_progress, split_column
+from densdiff.cli.inputs import Layout, column_names, name_inputs, refuse_clock, split_column
 from densdiff.cli.lines import LineInput
 from densdiff.cli.signals import Stopped, StopSignals
 from densdiff.cli.stream import Watch, WatchOptions, count_text
@@ -59,7 +59,7 @@ def run_service(
     """Watch standard input until it ends or a signal comes; whether an alarm was printed that a user may fail on."""
     with StopSignals() as signals:
         try:
-            with name_inputs(reference=reference), show_progress("Learning the reference ..."):
+            with name_inputs(reference=reference):
                 monitor, progress = start_monitor(
                     reference,
                     layout,

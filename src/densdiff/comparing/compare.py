@@ -29,21 +29,20 @@ from densdiff.comparing.profile_file import load_if_saved
 from densdiff.comparing.regions import find_regions
 from densdiff.comparing.results import Comparison
 from densdiff.comparing.settings import Settings, check_settings
+from densdiff.comparing.work import expected_work
 from densdiff.data.missing import mark_name
 from densdiff.data.pair import Pair
 from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import named
 from densdiff.estimators.results import DistanceResult
-from densdiff.progress import Progress
+from densdiff.progress import Progress, telling
 from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult
 from densdiff.threads import cores, on_one_thread
 
-# columns that take about as long as one question to all columns together, and how many of these there are
-_JOINT_WORK, _JOINT_QUESTIONS = 6.0, 5
 
-
+@telling("comparing two tables")
 @on_one_thread
 def compare(
     A: Any,
@@ -176,20 +175,21 @@ def _compare_tables(tables: MatchedTables, settings: Settings) -> Comparison:
     joint = draw_joint_rows(tables, seed)
     rows, distinct = rows_in_memory(tables, joint, seed), distinct_rows(every_column, joint.copies)
     name, of_columns = named(tables.where[1]), list[str]()
-    work = _JOINT_WORK * _JOINT_QUESTIONS + _count_columns(every_column)
-    with Progress("comparing all columns together", work) as progress:
+    n_columns = _count_columns(every_column)
+    work = expected_work(sum(tables.sizes), n_columns)
+    with Progress("comparing all columns together", work.total(n_columns)) as progress:
 
         def test_columns() -> tuple[list[ColumnDifference], list[MissingDifference], str]:
             progress.what = "comparing column by column"
-            return _test_columns(distinct, settings, name, of_columns, tick=partial(progress.add, 1.0))
+            return _test_columns(distinct, settings, name, of_columns, tick=partial(progress.add, work.column))
 
         # the longest begins early; the columns, which have threads of their own, come last and leave no core idle
         distance, (test, variation), regions, pairs, (columns, missing, adjustment) = run_together(
             [
-                progress.after(partial(joint.distance, seed), _JOINT_WORK),
-                progress.after(partial(_test_and_variation, joint, rows, settings), 2.0 * _JOINT_WORK),
-                progress.after(partial(find_regions, rows, settings.alpha, seed), _JOINT_WORK),
-                progress.after(partial(find_pairs, rows, settings.alpha, seed), _JOINT_WORK),
+                progress.after(partial(joint.distance, seed), work.distance),
+                progress.after(partial(_test_and_variation, joint, rows, settings), work.test),
+                progress.after(partial(find_regions, rows, settings.alpha, seed), work.regions),
+                progress.after(partial(find_pairs, rows, settings.alpha, seed), work.pairs),
                 test_columns,
             ],
             joint.threads,

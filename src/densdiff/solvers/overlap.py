@@ -20,6 +20,7 @@ from densdiff.core.overlap import Overlap
 from densdiff.core.scaling import FloatArray
 from densdiff.engines.overlap_sums import column_sums, level_sums, pair_sums
 from densdiff.engines.pair_distances import LevelDistances
+from densdiff.progress import tell
 from densdiff.solvers.drawn_rows import (
     BLOCK_ROWS,
     FEWEST,
@@ -206,7 +207,9 @@ def _paths(rows: Rows) -> list[_Path]:
     """The overlap in every single column."""
     levels = [_level_path(rows, j, apart) for j, apart in enumerate(apart_levels(rows))]
     threads = cores() if len(rows.omega) >= _PARALLEL_ROWS else 1
-    return [*map_in_order(partial(_column_path, rows), range(rows.numbers.shape[1]), threads), *levels]
+    columns = range(rows.numbers.shape[1])
+    paths = map_in_order(partial(_column_path, rows), columns, threads)
+    return [*tell("overlap of single columns", paths, len(columns)), *levels]
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class BlockSource:
     def in_order(self, columns: list[str] | None) -> Iterator[tuple[int, Any]]:
         """Every block that has rows, after the number of its first one."""
         start = 0
-        with Progress(plain(self.where), self.rows) as progress:
+        with Progress(plain(self.where), self.rows, is_step=True) as progress:
             for block in self._iterate(columns):
                 if not (rows := self._length(block)):
                     continue

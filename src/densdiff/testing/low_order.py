@@ -17,6 +17,7 @@ import numpy.typing as npt
 from densdiff.core.resample import BoolArray, CountArray
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import IntArray
+from densdiff.progress import tell
 from densdiff.solvers.prepared import Prepared
 from densdiff.sources.sample import totals
 from densdiff.testing.combining import Part
@@ -182,7 +183,8 @@ class UnitSums:
         else:
             add, pieces = self._add_features, self._stretches(numbers)
         threads = 1 if len(rows) < _PARALLEL_ROWS else self.threads or cores()
-        for _ in map_in_order(partial(add, sums, rows, numbers), pieces, threads):
+        done = map_in_order(partial(add, sums, rows, numbers), pieces, threads)
+        for _ in tell("features of rows", done, len(pieces)):
             pass
         return sums
 
