@@ -333,6 +333,9 @@ def test_importing_the_command_is_light():
         ["profile", "gone.csv", "--out", "new.profile"],
         ["changes", "gone.csv"],
         ["balance", "gone.csv", "gone too.csv", "--label", "y"],
+        ["track", "gone.csv", "gone too.csv"],
+        ["track", "first", "gone.csv", "gone too.csv"],
+        ["monitor", "gone.csv"],
     ],
 )
 def test_a_wrong_file_name_is_told_before_the_library_is_loaded(command, tmp_path):
@@ -362,3 +365,30 @@ def test_the_entry_point_is_the_app():
 
     (entry,) = entry_points(group="console_scripts", name="densdiff")
     assert entry.load() is cli.app
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("compare a.csv a.csv --alpha 3", "--alpha must lie strictly between 0 and 1"),
+        ("compare a.csv a.csv --columns nope", "no column 'nope'"),
+        ("track a.csv a.csv --permutations 0", "--permutations must be"),
+        ("changes a.csv --columns nope", "a.csv has no column 'nope'"),
+        ("balance a.csv a.csv --label nope", "a.csv has no column 'nope'"),
+        ("monitor a.csv --bad-rows nope", "--bad-rows must be stop or skip"),
+    ],
+)
+def test_a_wrong_option_is_told_without_scikit_learn(command, why, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n2,3\n")
+    code = f"""
+import sys
+from densdiff.cli import app
+try:
+    app({command.split()!r})
+finally:
+    print([m for m in ("pandas", "sklearn", "scipy.stats") if m in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert why in done.stderr
+    assert done.stdout == "[]\n"

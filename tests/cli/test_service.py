@@ -20,6 +20,7 @@ from densdiff.cli import stream
 from densdiff.cli.rows import BadRow, Row
 from densdiff.cli.stream import RecentLines, Watch, WatchOptions
 from densdiff.errors import InputError
+from densdiff.series import monitor as series_monitor
 from densdiff.series.monitor import load_with_progress
 from tests.cli.test_json_schemas import check
 from tests.command_line import as_csv, process, refusal, run
@@ -270,7 +271,7 @@ def clocked(monitor_file, tmp_path, monkeypatch):
     out, saved, clock = [], [], [0.0]
     monkeypatch.setattr(stream, "utc_now", lambda: MOMENT)
     monkeypatch.setattr(stream, "emit", lambda text: out.append(json.loads(text)) or True)
-    monkeypatch.setattr(stream, "save_with_progress", lambda monitor, *_: saved.append(monitor.n_seen_))
+    monkeypatch.setattr(series_monitor, "save_with_progress", lambda monitor, *_: saved.append(monitor.n_seen_))
 
     def make(**options):
         watch = Watch(
@@ -356,7 +357,7 @@ def test_options_of_the_service_that_make_no_sense_are_refused(folder):
 @pytest.fixture
 def full_disk(monkeypatch):
     """A list of rows seen between which no file can be renamed; what was there when one could not."""
-    usual, limits, kept = stream.save_with_progress, [0, 0], []
+    usual, limits, kept = series_monitor.save_with_progress, [0, 0], []
 
     def save(monitor, path, progress):
         def refuse(*_):
@@ -368,7 +369,7 @@ def full_disk(monkeypatch):
                 patch.setattr(os, "replace", refuse)
             usual(monitor, path, progress)
 
-    monkeypatch.setattr(stream, "save_with_progress", save)
+    monkeypatch.setattr(series_monitor, "save_with_progress", save)
     monkeypatch.setattr(stream, "_EVERY", 7)
     return limits, kept
 

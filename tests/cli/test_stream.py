@@ -10,6 +10,7 @@ import pytest
 
 import densdiff as dd
 from densdiff.cli import stream
+from densdiff.series import monitor as series_monitor
 from tests.command_line import as_csv, process, refusal, run
 
 
@@ -188,7 +189,7 @@ def test_the_state_is_saved_on_the_way(stream_of, monkeypatch, put):
     rows, steps = stream_of
     monkeypatch.setattr(stream, "_EVERY", 50)
     saved = []
-    monkeypatch.setattr(stream, "save_with_progress", lambda monitor, *_: saved.append(monitor.n_seen_))
+    monkeypatch.setattr(series_monitor, "save_with_progress", lambda monitor, *_: saved.append(monitor.n_seen_))
     assert run(*OPTIONS, "--state", "state", given=as_csv(rows))[0] == 0
     assert saved == [0, *sorted({50, 100, *(step.index + 1 for step in onsets(steps))}), 120]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -147,6 +148,10 @@ def compare(
         refuse_missing(a, b)
     outputs = Outputs(report, markdown, prometheus, log)
     outputs.refuse_unwritable(a, b)
+    from densdiff.comparing.settings import check_settings  # once the files are there
+
+    effects = parse_effects(min_effect or [])
+    check_settings(alpha, effects, permutations, seed)
     chosen, groups = parse_columns(columns, exclude, category, number), split_names(by or [])
     layout = chosen.narrow(parse_layout(None, sep, decimal, no_header), groups)
     with cluster(scheduler):
@@ -165,7 +170,7 @@ def compare(
                 exclude=chosen.exclude,
                 kinds=chosen.kinds,
                 alpha=alpha,
-                min_effect=parse_effects(min_effect or []),
+                min_effect=effects,
                 missing=missing,
                 n_permutations=permutations,
                 random_state=seed,
@@ -270,16 +275,21 @@ def track(
     from densdiff.cli.outputs import Outputs
 
     outputs = Outputs(report, markdown, prometheus, log)
-    chosen = parse_columns(columns, exclude, category, number)
-    files = BatchFiles(reference, batches, history, chosen.narrow(parse_layout(None, sep, decimal, no_header)))
+    files = BatchFiles(reference, batches, history, parse_layout(None, sep, decimal, no_header))
+    refuse_missing(*files.needed)
     outputs.refuse_unwritable(*files.inputs)
+    from densdiff.comparing.settings import check_settings  # once the files are there
+
+    effects = parse_effects(min_effect or [])
+    check_settings(alpha, effects, permutations, seed)
+    chosen = parse_columns(columns, exclude, category, number)
     result, is_found = track_files(
-        files,
+        replace(files, layout=chosen.narrow(files.layout)),
         columns=chosen.columns,
         exclude=chosen.exclude,
         kinds=chosen.kinds,
         alpha=alpha,
-        min_effect=parse_effects(min_effect or []),
+        min_effect=effects,
         missing=missing,
         n_permutations=permutations,
         random_state=seed,
@@ -320,11 +330,11 @@ def changes(
     """
     refuse_missing(series)
     refuse_unwritable(report, series)
-    from densdiff import detect_changes
-
     with Progress("reading", None):
         layout = parse_layout(columns, sep, decimal, no_header)
         table = layout.read(series, [] if time is None else [time], in_blocks=True)
+    from densdiff import detect_changes  # once there is a series: a wrong column is told at once
+
     if time is None:
         refuse_clock(table, series)
     wide: Any = int(window) if window.strip().lstrip("+-").isdecimal() else window
@@ -360,13 +370,15 @@ def balance(
     refuse_twice(train, new)
     refuse_missing(train, new)
     refuse_unwritable(report, train, new)
-    from densdiff import ClassBalance, messages
+    from densdiff import messages
     from densdiff.data import parameters
 
     level = 1 - parameters.fraction(alpha, "alpha")
     layout = parse_layout(columns, sep, decimal, no_header)
     with Progress("reading", None):
         rows, labels, new_rows = read_classes(layout, train, new, label, time)
+    from densdiff import ClassBalance  # once there are rows: a wrong column is told at once
+
     of_label = {"y": (f"column {messages.shown(label)} of {file_label(train)}", train)}
     with name_inputs(of_label, X=train, X_new=new):
         result = ClassBalance(random_state=seed).fit(rows, labels).estimate(new_rows, level)
@@ -415,7 +427,9 @@ def monitor(
       densdiff monitor normal.csv --window 20 --state night.state --fail-on-difference < today.jsonl
       tail -F log.csv | densdiff monitor normal.csv --time stamp --state log.state --save-every 10s --heartbeat 60s
     """
-    from densdiff.cli.service import parse_watch_options, run_service
+    if state is None or not state.exists():
+        refuse_missing(reference)
+    from densdiff.cli.service import parse_watch_options, run_service  # once there is a reference
 
     refuse_unwritable(state, reference)
     options = parse_watch_options(time, save_every, heartbeat, bad_rows, state)

@@ -35,6 +35,11 @@ class BatchFiles:
         """All files that are read, but for the history."""
         return [*([] if self.moving_reference is not None else [self.reference]), *self.batches]
 
+    @property
+    def needed(self) -> list[str]:
+        """Files that must be there: of batches that a history has, some may be gone."""
+        return self.inputs if self.history is None or not self.history.exists() else self.inputs[: -len(self.batches)]
+
     def read_reference(self) -> Any:
         """The reference as `track` takes it."""
         if self.moving_reference is not None:

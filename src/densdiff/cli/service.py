@@ -3,10 +3,12 @@
 How rows are watched lives in `stream`, how signals are heard in `signals`.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from densdiff import messages
 from densdiff.cli import rows
@@ -17,8 +19,10 @@ from densdiff.cli.signals import Stopped, StopSignals
 from densdiff.cli.stream import Watch, WatchOptions, count_text
 from densdiff.data.dates import DURATION_UNITS, duration_seconds
 from densdiff.errors import InputError
-from densdiff.series.monitor import ChangeMonitor, load_with_progress
-from densdiff.series.monitor_state import StreamProgress
+from densdiff.series.stream_progress import StreamProgress
+
+if TYPE_CHECKING:
+    from densdiff.series.monitor import ChangeMonitor
 
 _SHORTEST = 0.1  # seconds between heartbeats or saves
 
@@ -112,6 +116,8 @@ def start_monitor(
     seed: int | None,
 ) -> tuple[ChangeMonitor, StreamProgress | None]:
     """A monitor of the reference, or the saved one; options that were given must be those it was started with."""
+    from densdiff.series.monitor import ChangeMonitor, load_with_progress  # after options and names were looked at
+
     layout = layout if time is None else layout.without(time)
     if state is not None and state.exists():
         monitor, progress = load_with_progress(state)

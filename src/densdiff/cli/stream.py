@@ -16,8 +16,7 @@ from densdiff.cli.failures import emit, remark
 from densdiff.cli.rows import INPUT, BadRow, Row
 from densdiff.cli.signals import StopSignals
 from densdiff.errors import InputError
-from densdiff.series.monitor import save_with_progress
-from densdiff.series.monitor_state import StreamProgress
+from densdiff.series.stream_progress import StreamProgress
 
 _EVERY = 1000  # rows after which the state is saved if no time is given
 _RECENT = 100  # last lines of which most may be bad
@@ -195,6 +194,8 @@ class Watch:
     def _save(self, *, ended: bool = False) -> None:
         if self._state is None:
             return
+        from densdiff.series.monitor import save_with_progress  # there already, with the monitor
+
         progress = StreamProgress(
             utc_now(),
             ended,

@@ -23,7 +23,6 @@ from densdiff.series.monitor_calibration import calibrate
 from densdiff.series.monitor_state import (
     AFTER_ALARM,
     MonitorState,
-    StreamProgress,
     as_parameters,
     checked_run_length,
     settings_of,
@@ -31,6 +30,7 @@ from densdiff.series.monitor_state import (
 from densdiff.series.monitor_step import MonitorStep
 from densdiff.series.stream import StreamModel
 from densdiff.series.stream_columns import NewLevels, by_name, learn_columns
+from densdiff.series.stream_progress import StreamProgress
 from densdiff.series.watched_stream import Finding, StreamPosition
 from densdiff.threads import on_one_thread
 

@@ -21,6 +21,7 @@ from densdiff.io.npz import check_kind, checked_texts, load_arrays, save_arrays
 from densdiff.results import VERSION
 from densdiff.series.stream import StreamModel
 from densdiff.series.stream_columns import StreamColumns
+from densdiff.series.stream_progress import StreamProgress
 from densdiff.series.watched_stream import KEPT, Detector, StreamPosition
 
 AFTER_ALARM = ("continue", "reset")
@@ -30,18 +31,6 @@ _LONGEST = 1e12  # rows; beyond any stream
 _EXPONENT = 1100  # of float64, with room
 _FAR = 1e100
 _SINGLE = ("threshold", "release", "evidence", "sigma", "lam", "sigma_unit")  # numbers
-
-
-@dataclass(frozen=True)
-class StreamProgress:
-    """What a service knows beside its monitor: of the lines that it read, and of the moment of saving."""
-
-    saved_at: str  # ISO 8601, UTC
-    ended: bool  # whether the run ended after saving, or was to go on
-    alarms: int = 0
-    bad_rows: int = 0
-    recent: str = ""  # the last lines, 1 for a bad one, 0 for a good one
-    mostly_bad: bool = False  # whether an alarm of bad rows lasts
 
 
 @dataclass(frozen=True)
