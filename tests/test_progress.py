@@ -74,6 +74,19 @@ def test_time_that_passes_counts_for_the_time_that_is_left(monkeypatch):
     assert lines(shown) == ["", "work: 50 %, about 20 s left", "work: 50 %, about 15 s left", "work: 50 %", ""]
 
 
+def test_what_is_being_done_counts_half(monkeypatch):
+    shown, now = terminal(monkeypatch)
+    with Progress("work", 100) as work:
+
+        def part():
+            now[0] = 10.0
+            work.add(30)
+
+        work.after(part, 40)()
+        assert (work.done, work._begun) == (70, 0)
+    assert lines(shown) == ["", "work: 30 %, about 10 s left", ""]
+
+
 def test_a_thread_moves_the_line_while_a_part_takes_long(monkeypatch):
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)

@@ -109,6 +109,7 @@ class Progress:
 
     def __init__(self, what: str, total: float | None, *, is_step: bool = False) -> None:
         self.what, self.total, self.done = what, total, 0.0
+        self._begun = 0.0  # what is being done, of parts that say so
         self._is_step = is_step  # other steps follow, whose time is not known
         self.began = self._last = time.monotonic()
         self._lock = RLock()
@@ -132,8 +133,12 @@ class Progress:
         """The task, which adds its share when it is done."""
 
         def run() -> T:
+            with self._lock:
+                self._begun += share
             answer = task()
-            self.add(share)
+            with self._lock:
+                self._begun -= share
+                self.add(share)
             return answer
 
         return run
@@ -149,7 +154,8 @@ class Progress:
     def _left(self, now: float, step: str) -> str:
         if not self.total or self.done < _KNOWN * self.total:
             return ""
-        seconds = (self._last - self.began) * max(0.0, self.total - self.done) / self.done - (now - self._last)
+        done = min(self.total, self.done + 0.5 * self._begun)  # what was begun is half done, on average
+        seconds = (self._last - self.began) * (self.total - done) / done - (now - self._last)
         if seconds < 1.0:
             return ""
         return (
