@@ -47,15 +47,10 @@ moved = [column.differs for column in found.columns if int(column.name[1:]) % 2]
 wrong = sum(column.differs for column in found.columns) - sum(moved)
 print(json.dumps(dict(seconds=seconds, used=used, memory=memory, peer=peer, found=sum(moved), wrong=wrong)))
 """
-MIXED = """
-import json, os, sys, time
+MIXED_TABLE = """
 import numpy as np, pandas as pd
-import pyarrow.parquet as pq
-import densdiff as dd
 
-rows, from_files, folder = int(sys.argv[1]), sys.argv[2] == "files", sys.argv[3]
-
-def table(random, shift):
+def table(random, rows, shift):
     z = random.standard_normal((rows, 6))
     columns = {"shifted": z[:, 0] + 3 * shift, "pair": z[:, 1], "other": (0.5 + 3 * shift) * z[:, 1] + z[:, 2]}
     columns |= {"skewed": np.exp(z[:, 3]), "waits": random.exponential(1 + shift, rows)}
@@ -70,9 +65,18 @@ def table(random, shift):
         names = np.array([f"level {k}" for k in range(levels)], dtype=object)
         columns[f"text {j}"] = names[random.choice(levels, rows, p=shares / shares.sum())]
     return pd.DataFrame(columns)
+"""
+MIXED = (
+    MIXED_TABLE
+    + """
+import json, os, sys, time
+import pyarrow.parquet as pq
+import densdiff as dd
+
+rows, from_files, folder = int(sys.argv[1]), sys.argv[2] == "files", sys.argv[3]
 
 random = np.random.default_rng(0)
-tables, reading = [table(random, 0.0), table(random, 0.05)], None
+tables, reading = [table(random, rows, 0.0), table(random, rows, 0.05)], None
 if from_files:
     paths = [os.path.join(folder, f"{name}.parquet") for name in "ab"]
     for one, path in zip(tables, paths):
@@ -89,6 +93,23 @@ for _ in range(3 if rows > 10_000 else 6):
     times.append(time.perf_counter() - start)
 print(json.dumps(dict(first=times[0], warm=min(times), reading=reading, differ=found.differ)))
 """
+)
+PROFILE = (
+    MIXED_TABLE
+    + """
+import json, sys, time
+import densdiff as dd
+
+def status(name):
+    return int(next(line for line in open("/proc/self/status") if line.startswith(name)).split()[1]) / 1024
+
+given = table(np.random.default_rng(0), int(sys.argv[1]), 0.0)
+dd.profile(given[:1000], random_state=0)
+before, start = status("VmRSS"), time.perf_counter()
+dd.profile(given, random_state=0)
+print(json.dumps(dict(seconds=time.perf_counter() - start, memory=status("VmHWM") - before)))
+"""
+)
 WIDE = """
 import json, os, sys, time
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
@@ -150,6 +171,21 @@ def compare_mixed(rows, goal, from_files=False):
     print(f"{title}: first {run['first']:.2f} s, later {run['warm']:.2f} s, to reach: {goal}", flush=True)
 
 
+def profile_mixed(rows):
+    """Seconds to profile a mixed table, and the peak of the process beyond the table."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROFILE, str(rows)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=all_cores(),
+    )
+    run, title = json.loads(done.stdout), f"profile of 20 mixed columns of {rows} rows, all cores"
+    print(f"{title}: {run['seconds']:.2f} s, {run['memory']:.0f} MiB beyond the table", flush=True)
+    record("wall time", run["seconds"], title=title)
+    record("memory beyond the table", run["memory"], unit="MiB", goal="below 1024", title=title)
+
+
 def compare_wide(rows, columns):
     """Very many columns from Parquet: seconds, and the peak of the whole process."""
     with tempfile.TemporaryDirectory() as folder:
@@ -181,6 +217,7 @@ def main(quick=False):
     if not quick:
         compare_mixed(200_000, "under 5")
         compare_mixed(1_000_000, "", from_files=True)
+    profile_mixed(10_000 if quick else 1_000_000)
     compare_wide(*((2000, 30) if quick else (100_000, 1000)))
     rows, columns = (50_000, 10) if quick else (1_000_000, 100)
     print(f"{columns} columns of {rows} rows in each table, every second one moved; {GOALS}")
