@@ -88,6 +88,9 @@ SERIES = "series of 20000 x 3"
 SAMPLES = "1000000 samples, one column"
 TABLES = "100 columns of 1000000 rows, 2 cores"
 WIDE = "1000 columns of 100000 rows from Parquet"
+TAILS = "one column of 1000000 rows"
+PROFILE = "profile of 20 mixed columns of 1000000 rows"
+BEYOND = "Two-sample test of two columns from Parquet"
 PARQUET = "Cross-validated fit from Parquet"
 SUMS = "Weighted sums of kernel features, one thread"
 LSDD, MMD = "LSDDDriftOnline", "MMDDriftOnline"
@@ -210,6 +213,12 @@ CLAIMS = {
     "2 x 1,000,000 rows of 20 mixed columns, Parquet": ("bench", "compare", *mixed("1000000 rows from Parquet")),
     "2 x 100,000 rows of 1,000 columns, Parquet": ("bench", "compare", Row(WIDE, "wall time")),
     "memory of the 1,000 columns, whole process": ("bench", "compare", Row(WIDE, "whole process")),
+    "normal": ("bench", "compare", Row(TAILS, "normal")),
+    "Cauchy": ("bench", "compare", Row(TAILS, "Cauchy")),
+    "Pareto, exponent 1.2": ("bench", "compare", Row(TAILS, "Pareto 1.2")),
+    "log-normal, deviation 3": ("bench", "compare", Row(TAILS, "log-normal 3")),
+    "time of a profile": ("bench", "compare", Row(PROFILE, "wall time")),
+    "memory of a profile beyond the table": ("bench", "compare", Row(PROFILE, "memory beyond the table")),
     **{
         text: ("bench", "delays", *beside("", f"delay after {change}", "tuned CUSUM"))
         for change, text in list(DELAYS.items())[:6]
@@ -253,6 +262,18 @@ CLAIMS = {
         Row(PARQUET, "2 x 10000000 x 10 rows, one core"),
         Row(PARQUET, "2 x 10000000 x 10 rows, all cores"),
         Row(PARQUET, "2 x 10000000 x 10 rows, all cores, whole process"),
+    ),
+    "2 x 1,000,000 rows of two columns": (
+        "bench",
+        "scale",
+        Row(BEYOND, "2 x 1000000 rows, 999 permutations"),
+        Row(BEYOND, "2 x 1000000 rows, 999 permutations, whole process"),
+    ),
+    "2 x 10,000,000 rows of two columns": (
+        "bench",
+        "scale",
+        Row(BEYOND, "2 x 10000000 rows, 999 permutations"),
+        Row(BEYOND, "2 x 10000000 rows, 999 permutations, whole process"),
     ),
     "two Dask workers": ("bench", "scale", *beside("Dask", "2 x 2000000 x 10 rows, 500 centers, two workers")),
 }

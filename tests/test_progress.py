@@ -99,6 +99,21 @@ def test_a_thread_moves_the_line_while_a_part_takes_long(monkeypatch):
     assert threading.active_count() < 10  # one for all work
 
 
+def test_a_terminal_that_is_gone_costs_no_answer(monkeypatch):
+    monkeypatch.setattr(progress, "_PATIENCE", -1.0)
+
+    class Gone(Terminal):
+        def write(self, text):
+            raise OSError("input/output error")
+
+    closed = Terminal()
+    closed.close()
+    for stream in (Gone(), closed):
+        monkeypatch.setattr(sys, "stderr", stream)
+        with Progress("work", 2) as work:
+            assert work.after(lambda: 7, 2)() == 7
+
+
 def test_the_line_is_as_long_as_the_terminal_is_wide(monkeypatch):
     shown, now = terminal(monkeypatch)
     monkeypatch.setenv("COLUMNS", "20")

@@ -45,7 +45,8 @@ class _Line:
                 self._painted = work.began
             if not (self._painter and self._painter.is_alive()) and _is_watched():
                 self._painter = Thread(target=self._keep_painting, name="densdiff progress", daemon=True)
-                self._painter.start()
+                with suppress(RuntimeError):  # the interpreter is about to end, and starts no more threads
+                    self._painter.start()
 
     def end(self, work: "Progress") -> None:
         """Work that runs no longer; the line is wiped away with the last of it."""
@@ -72,8 +73,7 @@ class _Line:
         while idle < _IDLE:
             time.sleep(_REPAINT)
             idle = 0 if self._running else idle + 1
-            with suppress(OSError, ValueError):  # the terminal is gone
-                self.paint()
+            self.paint()
 
     def _text(self, now: float) -> str:
         first, *within = self._running
@@ -84,12 +84,16 @@ class _Line:
 
 
 def _is_watched() -> bool:
-    return bool(sys.stderr and sys.stderr.isatty())  # without a console there is none
+    """Whether standard error is a terminal; without a console there is none, and it may have been closed."""
+    with suppress(ValueError):
+        return bool(sys.stderr and sys.stderr.isatty())
+    return False
 
 
 def _write(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    with suppress(OSError, ValueError):  # the terminal is gone, which is no reason to lose an answer
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 _line = _Line()
