@@ -9,10 +9,10 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import wraps
-from threading import RLock, Thread
+from threading import RLock, Thread, get_ident
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -40,19 +40,24 @@ class _Line:
     def begin(self, work: "Progress") -> None:
         """Work that runs from now on."""
         with self._lock:
-            self._running.append(work)
-            if len(self._running) == 1:
-                self._painted = work.began
-            if not (self._painter and self._painter.is_alive()) and _is_watched():
+            if self._painter is None and _is_watched():
                 self._painter = Thread(target=self._keep_painting, name="densdiff progress", daemon=True)
                 with suppress(RuntimeError):  # the interpreter is about to end, and starts no more threads
                     self._painter.start()
+            if not self._running:
+                self._painted = work.began
+            self._running.append(work)
 
     def end(self, work: "Progress") -> None:
-        """Work that runs no longer; the line is wiped away with the last of it."""
+        """Work that runs no longer, nor what its thread began later: a generator may have been left half-way.
+
+        The line is wiped away with the last of all work.
+        """
         with self._lock:
-            if work in self._running:  # after a fork it is the parent's
-                self._running.remove(work)
+            if work not in self._running:  # after a fork it is the parent's, and what was left half-way has ended
+                return
+            place = self._running.index(work)
+            self._running[place:] = [other for other in self._running[place + 1 :] if other.thread != work.thread]
             if not self._running and self._has_printed:
                 self._has_printed = False
                 _write("\r\x1b[K")
@@ -60,38 +65,51 @@ class _Line:
     def paint(self) -> None:
         """Write the line anew, if that is a while ago."""
         with self._lock:
-            now = time.monotonic()
-            if not self._running or now - self._painted < _PATIENCE or not _is_watched():
+            now, running = time.monotonic(), list(self._running)
+            if not running or now - self._painted < _PATIENCE or not _is_watched():
                 return
             self._painted, self._has_printed = now, True
-            text = self._text(now)[: shutil.get_terminal_size().columns - 1]
-            _write(f"\r\x1b[K{text}")
+            _write(f"\r\x1b[K{_text(running, now)[: _width() - 1]}")
 
     def _keep_painting(self) -> None:
         """Paint as long as there is work; a thread for each piece of it would cost short work more than itself."""
         idle = 0
-        while idle < _IDLE:
+        while True:
             time.sleep(_REPAINT)
-            idle = 0 if self._running else idle + 1
             self.paint()
+            with self._lock:
+                idle = 0 if self._running else idle + 1
+                if idle >= _IDLE:
+                    self._painter = None
+                    return
 
-    def _text(self, now: float) -> str:
-        first, *within = self._running
-        long = [work for work in within if now - work.began >= _PATIENCE]  # shorter ones follow each other too fast
-        known = [work for work in long if work.total] or [work for work in long if work.done]
-        work = first if first.total or not known else known[0]
-        return work.text(now, is_part=work is not first)
+
+def _text(running: Sequence["Progress"], now: float) -> str:
+    """What the first work says, or what is known of work within it that is not over at once."""
+    first, *within = running
+    long = [work for work in within if now - work.began >= _PATIENCE]  # shorter ones follow each other too fast
+    known = [work for work in long if work.total] or [work for work in long if work.done]
+    work = first if first.total or not known else known[0]
+    return work.text(now, is_part=work is not first)
 
 
 def _is_watched() -> bool:
-    """Whether standard error is a terminal; without a console there is none, and it may have been closed."""
-    with suppress(ValueError):
-        return bool(sys.stderr and sys.stderr.isatty())
+    """Whether standard error is a terminal: there may be none, it may be closed, or an object that can only write."""
+    with suppress(AttributeError, OSError, ValueError):
+        return bool(sys.stderr.isatty())
     return False
 
 
+def _width() -> int:
+    """Columns of the terminal that standard error is, or of what the environment says."""
+    with suppress(AttributeError, OSError, ValueError):
+        if columns := os.get_terminal_size(sys.stderr.fileno()).columns:
+            return columns
+    return shutil.get_terminal_size().columns
+
+
 def _write(text: str) -> None:
-    with suppress(OSError, ValueError):  # the terminal is gone, which is no reason to lose an answer
+    with suppress(AttributeError, OSError, ValueError):  # the terminal is gone, which is no reason to lose an answer
         sys.stderr.write(text)
         sys.stderr.flush()
 
@@ -116,6 +134,7 @@ class Progress:
         self._begun = 0.0  # what is being done, of parts that say so
         self._is_step = is_step  # other steps follow, whose time is not known
         self.began = self._last = time.monotonic()
+        self.thread = get_ident()
         self._lock = RLock()
 
     def __enter__(self) -> "Progress":
@@ -170,12 +189,12 @@ class Progress:
         _line.end(self)
 
 
-def telling(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def long_work(what: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Wrap a function whose steps say how far they are, or else for how long it has been running.
 
     Examples
     --------
-    >>> @telling("adding")
+    >>> @long_work("adding")
     ... def add(a, b):
     ...     return a + b
     >>> add(1, 2)

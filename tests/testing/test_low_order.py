@@ -164,8 +164,10 @@ def test_sums_of_units_do_not_depend_on_the_number_of_threads(monkeypatch, most)
     np.testing.assert_allclose(one, expected[:60], **single)
 
 
+@pytest.mark.parametrize("most", [0, 10**9])
 @pytest.mark.parametrize("make", [numbers, tables])
-def test_sums_and_squares_are_those_of_all_features(make):
+def test_sums_and_squares_are_those_of_all_features(monkeypatch, make, most):
+    monkeypatch.setattr(low_order, "_FULL_PRODUCTS", most)
     data = make()
     features, columns = RowFeatures.of(data.pooled_rows, data.levels)
     layout = low_order.make_layout(columns)

@@ -29,7 +29,7 @@ from densdiff.data.stretches import draw_table
 from densdiff.errors import InputError, not_fitted
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.lsdd import LSDD
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.results import Mixture, Receipt
 from densdiff.threads import on_one_thread
 
@@ -218,7 +218,7 @@ class ClassBalance(BaseEstimator):
             text = f"classifier gives class scores, which model={name}() has no use for; leave one of them out"
             raise InputError(text, argument="classifier")
 
-    @telling("estimating class balance")
+    @long_work("estimating class balance")
     @on_one_thread
     def predict(self, X_new: Any) -> FloatArray:
         """Estimated share of each class in ``X_new``, (K,), in the order of ``classes_``."""
@@ -229,7 +229,7 @@ class ClassBalance(BaseEstimator):
         weights = self.predict(X_new) / self.labelled_shares_
         return dict(zip(self.classes_.tolist(), weights.tolist(), strict=True))
 
-    @telling("estimating class balance")
+    @long_work("estimating class balance")
     @on_one_thread
     def estimate(self, X_new: Any, level: float = 0.95) -> ClassBalanceResult:
         """The shares in ``X_new`` with standard errors and confidence intervals."""

@@ -19,6 +19,7 @@ from densdiff.cli.signals import Stopped, StopSignals
 from densdiff.cli.stream import Watch, WatchOptions, count_text
 from densdiff.data.dates import DURATION_UNITS, duration_seconds
 from densdiff.errors import InputError
+from densdiff.progress import Progress
 from densdiff.series.stream_progress import StreamProgress
 
 if TYPE_CHECKING:
@@ -140,7 +141,8 @@ def start_monitor(
 
 def _read_reference(reference: str, layout: Layout, time: str | None) -> Any:
     """The reference without its time; an error if a column looks like one and is not said to be one."""
-    table = layout.read(reference)
+    with Progress("reading", None):
+        table = layout.read(reference)
     if time is not None and time in column_names(table):
         table = split_column(table, time)[0]
     refuse_clock(table, reference)

@@ -21,14 +21,14 @@ from densdiff.data.missing import CHOICES
 from densdiff.data.parameters import choice
 from densdiff.data.tables import Request
 from densdiff.errors import InputError, named
-from densdiff.progress import Progress, telling
+from densdiff.progress import Progress, long_work
 from densdiff.testing.sequential import error_share
 from densdiff.threads import on_one_thread
 
 _WARNINGS = 5  # of the batches that are shown
 
 
-@telling("comparing batches")
+@long_work("comparing batches")
 @on_one_thread
 def track(
     batches: Any,

@@ -36,13 +36,13 @@ from densdiff.data.tables import MatchedTables, Request, match_tables
 from densdiff.distance.total_variation import PairVariation, pair_variation
 from densdiff.errors import named
 from densdiff.estimators.results import DistanceResult
-from densdiff.progress import Progress, telling
+from densdiff.progress import Progress, long_work
 from densdiff.sources.together import run_together
 from densdiff.testing.two_sample import TwoSampleResult
 from densdiff.threads import cores, on_one_thread
 
 
-@telling("comparing two tables")
+@long_work("comparing two tables")
 @on_one_thread
 def compare(
     A: Any,

@@ -21,13 +21,13 @@ from densdiff.data.missing import CHOICES
 from densdiff.data.parameters import choice
 from densdiff.data.tables import Request
 from densdiff.errors import InputError, NothingLeftError, named
-from densdiff.progress import Progress, telling
+from densdiff.progress import Progress, long_work
 from densdiff.threads import on_one_thread
 
 _WARNINGS = 5  # of the groups that are shown
 
 
-@telling("comparing two tables by group")
+@long_work("comparing two tables by group")
 @on_one_thread
 def compare_by(
     A: Any,

@@ -44,7 +44,8 @@ _PAIRED = 100  # columns whose pairs are counted
 _FILTER_ROWS, _MOST_LAM = 1000, 1e6  # rows that tell the filter that suits the density; beyond that lam it is Gaussian
 _MARKS = np.array([1, 1])  # a mark and its absence count alike
 _AT_ONCE = 1 << 21  # features held at a time
-_SUMMED_ROWS, _WAVES_AT_ONCE = 4096, 1 << 19  # whose sums are one piece of work, in turns that stay in the cache
+_SUMMED_ROWS = 4096  # whose sums are one piece of work at most; of many columns fewer
+_WAVES_AT_ONCE = 1 << 19  # they stay in the cache
 
 
 @dataclass(frozen=True)
@@ -179,11 +180,13 @@ class Frame:
     def totals(self, rows: FloatArray, threads: int = 1) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
         """`pair_counts` and `feature_sums` of rows with marks, by so many threads."""
 
+        step = min(_SUMMED_ROWS, max(64, _AT_ONCE // self.layout.size))
+
         def of_some(first: int) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
-            some = rows[first : first + _SUMMED_ROWS]
+            some = rows[first : first + step]
             return self.pair_counts(some), self.feature_sums(some)
 
-        starts = range(0, max(1, len(rows)), _SUMMED_ROWS)
+        starts = range(0, max(1, len(rows)), step)
         return reduce(add_sums, tell("features of rows", map_in_order(of_some, starts, threads), len(starts)))
 
     def feature_sums(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:

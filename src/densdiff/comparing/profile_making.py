@@ -21,7 +21,7 @@ from densdiff.data.match import SchemaChanges
 from densdiff.data.reading import Reading
 from densdiff.data.tables import OneTable, Request, read_table
 from densdiff.errors import InputError, plain
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.sources.block_sample import pick_rows, stack_rows
 from densdiff.sources.passes import run_pass
 from densdiff.sources.sample import add_sums
@@ -32,7 +32,7 @@ FEWEST_ROWS = 50  # of a table that a frame is made of
 _DRAWN_ROWS = 5000  # that tell the cells and scales of a frame
 
 
-@telling("counting rows")
+@long_work("counting rows")
 @on_one_thread
 def profile(
     table: Any,

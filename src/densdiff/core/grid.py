@@ -45,7 +45,7 @@ class Line(Protocol):
 
     @property
     def keeps_distances(self) -> bool:
-        """Whether rows within reach of a kernel are as far apart on the line as they are."""
+        """Whether rows are as far apart on the line as they are, but for those out of reach of a kernel."""
 
     def apply(self, values: FloatArray) -> FloatArray:
         """Places on the line."""

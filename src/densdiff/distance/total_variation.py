@@ -16,7 +16,7 @@ from densdiff.data import parameters
 from densdiff.data.pair import Pair, check_pair
 from densdiff.errors import InputError
 from densdiff.estimators.difference import DensityDifference
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import OVERLAP_ROWS, Prepared, prepare, rows_to_prefetch
 from densdiff.solvers.witness import Judged, Table, judge, judge_by, judge_columns
@@ -112,7 +112,7 @@ class TotalVariationResult(Receipt):
         return None if self.judged_x is None else plot_total_variation(self)
 
 
-@telling("judging rows")
+@long_work("judging rows")
 @on_one_thread
 def total_variation(
     X: Any, Y: Any, *, model: Any = None, folds: int = 5, level: float = 0.95, random_state: Any = None

@@ -17,7 +17,7 @@ from densdiff.data.pair import Pair, check_pair
 from densdiff.data.points import check_points
 from densdiff.errors import InputError, not_fitted
 from densdiff.estimators.results import Band, DistanceResult
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.solvers.base import DIFFERENCE, LEVEL_RATIO
 from densdiff.solvers.centers import CentersSolver
 from densdiff.solvers.distance import (
@@ -68,7 +68,7 @@ class DensityDifference:
         names = inspect.signature(type(self)).parameters
         return type(self)(**{name: copy.deepcopy(getattr(self, name)) for name in names} | changes)
 
-    @telling("fitting")
+    @long_work("fitting")
     @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p - q from X, shape (n, d), and Y, shape (m, d), with optional row weights.
@@ -148,7 +148,7 @@ class DensityDifference:
         """Points in the user's units, codes for categories, (k, d)."""
         return check_points(points, self.feature_names_, levels=fit.data.pair.levels)
 
-    @telling("predicting")
+    @long_work("predicting")
     @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """f = p - q at the points, shape (k, d), in the user's units; (k,)."""
@@ -166,7 +166,7 @@ class DensityDifference:
         fit = self._fitted()
         return fit.density_values(fit.data.scaling.apply(self._checked_points(fit, points)))
 
-    @telling("taking resamples for the band")
+    @long_work("taking resamples for the band")
     @on_one_thread
     def confidence_band(self, points: Any, level: float = 0.95, simultaneous: bool = True) -> Band:
         """Limits for f = p - q at the points, shape (k, d): for all of them at once, or for each on its own."""
@@ -185,7 +185,7 @@ class DensityDifference:
             **self._receipt(fit, notes),
         )
 
-    @telling("measuring the distance")
+    @long_work("measuring the distance")
     @on_one_thread
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of p and q with an interval, and all estimates of the paper."""

@@ -15,7 +15,7 @@ from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import evaluate
 from densdiff.errors import not_fitted
 from densdiff.estimators.results import DistanceResult
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.solvers.base import Model
 from densdiff.solvers.likelihood_width import likelihood_width, log_peak, needs_direct
 from densdiff.solvers.prepared import Prepared, WeightedSample, prepare
@@ -57,7 +57,7 @@ class KDEDifference(BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
-    @telling("fitting")
+    @long_work("fitting")
     @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p and q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
@@ -86,7 +86,7 @@ class KDEDifference(BaseEstimator):
             raise not_fitted("this KDEDifference is not fitted yet; call fit(X, Y) first")
         return self.prepared_
 
-    @telling("predicting")
+    @long_work("predicting")
     @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """Difference of the two density estimates at the points, in the user's units; (k,)."""
@@ -101,7 +101,7 @@ class KDEDifference(BaseEstimator):
         )
         return np.asarray(p - q)
 
-    @telling("measuring the distance")
+    @long_work("measuring the distance")
     @on_one_thread
     def l2_distance(self, level: float = 0.95) -> DistanceResult:
         """The squared L2 distance of the two density estimates, in closed form."""

@@ -16,7 +16,7 @@ from densdiff.data.pair import check_arrays
 from densdiff.data.points import check_points
 from densdiff.engines.kernel_sums import CenterFeatures, evaluate, group_sums
 from densdiff.errors import not_fitted
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.threads import on_one_thread
 
@@ -82,7 +82,7 @@ class KLIEP(BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
-    @telling("fitting")
+    @long_work("fitting")
     @on_one_thread
     def fit(self, X: Any, Y: Any, weights_x: Any = None, weights_y: Any = None) -> Self:
         """Estimate p/q from X, shape (n, d), and Y, shape (m, d), with optional row weights."""
@@ -123,7 +123,7 @@ class KLIEP(BaseEstimator):
         self.seed_ = data.seed
         return self
 
-    @telling("predicting")
+    @long_work("predicting")
     @on_one_thread
     def predict(self, points: Any) -> FloatArray:
         """The ratio p/q at the points, shape (k, d); (k,), at least 0."""

@@ -16,7 +16,7 @@ from densdiff.core.selection import stratified_folds
 from densdiff.data import parameters
 from densdiff.data.points import check_labelled, check_points
 from densdiff.errors import not_fitted
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.threads import on_one_thread
 
 _WIDTHS = np.array([4.0, 2.0, 1.0, 0.5, 0.25])  # of the median distance
@@ -67,7 +67,7 @@ class LeastSquaresClassifier(ClassifierMixin, BaseEstimator):
         self.standardize = standardize
         self.random_state = random_state
 
-    @telling("fitting the classifier")
+    @long_work("fitting the classifier")
     @on_one_thread
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn one score for each class from rows X, labels y and optional row weights."""

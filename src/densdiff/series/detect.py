@@ -24,7 +24,7 @@ from densdiff.errors import InputError
 from densdiff.estimators.kde import KDEDifference
 from densdiff.estimators.kliep import KLIEP
 from densdiff.estimators.lsdd import LSDD
-from densdiff.progress import tell, telling
+from densdiff.progress import long_work, tell
 from densdiff.results import Receipt
 from densdiff.series.features import CENTERS
 from densdiff.series.kinds import ChangeKind, describe_changes
@@ -155,7 +155,7 @@ class ChangesResult(Receipt):
         return "\n".join(lines + self._receipt_lines())
 
 
-@telling("looking for changes")
+@long_work("looking for changes")
 @on_one_thread
 def detect_changes(
     series: Any,

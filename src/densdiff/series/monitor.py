@@ -17,7 +17,7 @@ from densdiff.core.scaling import FloatArray
 from densdiff.data import parameters
 from densdiff.errors import InputError
 from densdiff.estimators.lsdd import LSDD
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.series.features import CENTERS
 from densdiff.series.monitor_calibration import calibrate
 from densdiff.series.monitor_state import (
@@ -118,7 +118,7 @@ class ChangeMonitor:
         self.seed_ = parameters.seed(random_state if chosen.random_state is None else chosen.random_state)
         self._learn(reference)
 
-    @telling("learning the reference")
+    @long_work("learning the reference")
     @on_one_thread
     def _learn(self, reference: Any) -> None:
         name = messages.name_of("reference")

@@ -40,7 +40,7 @@ _COLUMN_NOISE, _JOINT_NOISE = 0.3, 0.5  # over the root of the smaller sample
 _FEW_NOISE, _LEVEL_NOISE = 5.0, 0.1  # the first over the smaller sample
 _SMOOTH_FROM = 6  # the rung of half a typical width: further changes tell how the integrals go on
 _EMBEDDED_LEVELS = 16  # up to which a column of categories is coordinates; with more, codes are compared
-_PARALLEL_ROWS = 2000
+_PARALLEL_ROWS, _MOST_THREADS = 2000, 4  # grids of a column with long tails may take some hundred megabytes
 _EQUAL = 0.125  # of the spacing of rounded numbers: a kernel this wide sees equal ones only
 _CONTINUATIONS = (0.0, 1.0 / 3.0, 1.0)  # of the change over the last octave: none, smooth, with jumps
 _FURTHER, _TINY = 0.25, 1e-300  # how much further an end reaches on the far side, over its reach
@@ -206,7 +206,7 @@ def _block_means(block: Rows, apart: FloatArray, widths: FloatArray) -> FloatArr
 def _paths(rows: Rows) -> list[_Path]:
     """The overlap in every single column."""
     levels = [_level_path(rows, j, apart) for j, apart in enumerate(apart_levels(rows))]
-    threads = cores() if len(rows.omega) >= _PARALLEL_ROWS else 1
+    threads = min(cores(), _MOST_THREADS) if len(rows.omega) >= _PARALLEL_ROWS else 1
     columns = range(rows.numbers.shape[1])
     paths = map_in_order(partial(_column_path, rows), columns, threads)
     return [*tell("overlap of single columns", paths, len(columns)), *levels]

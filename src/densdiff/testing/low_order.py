@@ -67,6 +67,11 @@ class Layout:
     def size(self) -> int:
         return self.size_of_columns + sum(self.of_pairs)
 
+    @property
+    def multiplies_all(self) -> bool:
+        """Whether a product of matrices is worth it, though it multiplies pairs of columns that nobody asks for."""
+        return sum(self.multiplied) ** 2 <= _FULL_PRODUCTS * sum(self.of_pairs)
+
     @cached_property
     def places_of_products(self) -> npt.NDArray[np.intp]:
         """Where the products of each pair are in the flat matrix of all products of multiplied features."""
@@ -178,7 +183,7 @@ class UnitSums:
     def __call__(self, rows: FloatArray, start: int) -> FloatArray:
         layout, numbers = self.layout, self.units.part(start, len(rows))
         sums = np.zeros((self.units.n_units, layout.size))
-        if sum(layout.multiplied) ** 2 <= _FULL_PRODUCTS * sum(layout.of_pairs):
+        if layout.multiplies_all:
             add, pieces = self._add_by_products, self._equal_units(numbers)
         else:
             add, pieces = self._add_features, self._stretches(numbers)
@@ -243,18 +248,21 @@ def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fea
 
 
 def feature_sums(features: RowFeatures, layout: Layout, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Sums over rows of all features and of their squares, (size,) each: those of pairs are products of matrices."""
+    """Sums over rows of all features and of their squares, (size,) each; those of pairs are products of matrices."""
+    if layout.pairs and not layout.multiplies_all:
+        values = all_features(features, layout, rows)
+        return values.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", values, values, dtype=np.float64)
     columns = features.columns(rows)
     single = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
     sums = [single.sum(axis=0, dtype=np.float64)]
     squares = [np.einsum("ij,ij->j", single, single, dtype=np.float64)]
     if layout.pairs:
         multiplied = np.hstack([own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)])
-        for found, powers in (
+        for parts, powers in (
             (sums, multiplied.astype(np.float64)),
             (squares, np.square(multiplied, dtype=np.float64)),
         ):
-            found.append((powers.T @ powers).ravel()[layout.places_of_products])
+            parts.append((powers.T @ powers).ravel()[layout.places_of_products])
     return np.concatenate(sums), np.concatenate(squares)
 
 

@@ -13,7 +13,7 @@ from densdiff.data import parameters
 from densdiff.data.pair import Pair
 from densdiff.errors import InputError
 from densdiff.estimators.difference import DensityDifference
-from densdiff.progress import telling
+from densdiff.progress import long_work
 from densdiff.results import Receipt
 from densdiff.solvers.prepared import Prepared, prepare
 from densdiff.testing.combining import Combined, Part, combine
@@ -88,7 +88,7 @@ class TwoSampleResult(Receipt):
         return plot_null(self)
 
 
-@telling("testing two samples")
+@long_work("testing two samples")
 @on_one_thread
 def two_sample_test(
     X: Any,
