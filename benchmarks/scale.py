@@ -3,7 +3,8 @@
 Every measurement runs in a process of its own, as a user would call it, after a fit that loads and compiles what is
 needed; the least of several times is taken, and memory is the peak of the whole process. Files of less than a quarter
 of scikit-learn's working_memory are read whole, larger ones in blocks. How much faster two workers can be is told by
-two clusters of one worker each that fit half of the rows at the same time and share nothing but the machine. An exact
+two clusters of one worker each that fit half of the rows at the same time and share nothing but the machine, and by
+Dask with nothing but the sums of kernel features over the same blocks, which are not even added up. An exact
 test of two columns has a working_memory of which the files are many times.
 """
 
@@ -77,6 +78,39 @@ def main():
             model.fit(x, y)
             times.append(time.perf_counter() - start)
         print(json.dumps(dict(seconds=min(times), times=times)))
+
+if __name__ == "__main__":
+    main()
+"""
+
+BARE_DASK = """
+import json, sys, time
+import dask
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster, wait
+from densdiff.engines import fused
+
+def sums(rows):
+    random = np.random.default_rng(0)
+    centers, sigmas = random.standard_normal((500, 10)), 8.0 * 2.0 ** (-0.5 * np.arange(11))
+    groups = np.resize(np.arange(5, dtype=np.int8), len(rows))
+    fused.group_sums(rows, np.full(len(rows), 1.0), groups, centers, sigmas, direct=False, threads=1)
+
+def main():
+    workers, n = int(sys.argv[1]), int(sys.argv[2])
+    how = dict(n_workers=workers, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+    with LocalCluster(**how) as cluster, Client(cluster):
+        state = da.random.default_rng(0)
+        samples = [state.normal(size=(n, 10), chunks=(n // 16, 10)).persist() for _ in range(2)]
+        wait(samples)
+        blocks = [block for rows in samples for block in rows.to_delayed().ravel()]
+        times = []
+        for _ in range(6):
+            start = time.perf_counter()
+            dask.compute(*(dask.delayed(sums, pure=False)(block) for block in blocks))
+            times.append(time.perf_counter() - start)
+        print(json.dumps(dict(seconds=min(times))))
 
 if __name__ == "__main__":
     main()
@@ -160,9 +194,12 @@ def by_dask(quick):
     apart = float(np.mean(halves))
     print(f"Dask, 2 x {n} x 10 rows: one worker {one:.2f} s, two {two:.2f} s, {one / two:.2f} times; to reach: 1.8")
     print(f"two clusters of one worker at once, each with half of the rows: {apart:.2f} s, {one / apart:.2f} times")
+    bare_one, bare_two = (run(BARE_DASK, workers, n)["seconds"] for workers in (1, 2))
+    print(f"sums alone: one worker {bare_one:.2f} s, two {bare_two:.2f} s, {bare_one / bare_two:.2f} times")
     what, by = f"2 x {n} x 10 rows, 500 centers", {"peer": "one worker", "title": "Dask"}
     record(f"{what}, two workers", two, one, goal="at least 1.8", **by)
     record(f"{what}, two clusters at once, half of the rows each", apart, one, **by)
+    record(f"sums alone of {what}, two workers", bare_two, bare_one, **by)
 
 
 def main(quick=False):
