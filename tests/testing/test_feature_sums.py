@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom
 
 from densdiff.solvers.base import FilterKernel, Model
+from densdiff.testing.feature_layout import Layout
 from densdiff.testing.feature_sums import FeatureSums, Waves, blurred_distances, sums_test
-from densdiff.testing.low_order import Layout
 
 WIDTHS = (1.0, 0.5)
 

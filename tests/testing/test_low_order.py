@@ -10,7 +10,7 @@ from densdiff import messages
 from densdiff.core import resample
 from densdiff.data.pair import check_pair
 from densdiff.solvers.prepared import prepare
-from densdiff.testing import low_order, units
+from densdiff.testing import feature_layout, low_order, units
 from densdiff.testing.combining import combine
 from densdiff.testing.low_order import LowOrder, share_of_all_columns, share_of_forms
 from densdiff.testing.row_features import QuadraticForms, RowFeatures
@@ -99,7 +99,7 @@ def test_statistics_of_rows_are_those_of_plain_loops(data):
 
 
 def test_of_many_columns_a_pair_has_one_product(monkeypatch):
-    monkeypatch.setattr(low_order, "_WIDE", 3)
+    monkeypatch.setattr(feature_layout, "_WIDE", 3)
     data = numbers(d=4)
     labels = relabelled(data)
     np.testing.assert_allclose(table_of(of_rows(data), data, labels), expected_table(data, labels, most=1), **single)
@@ -136,7 +136,7 @@ def test_rows_that_are_left_out_of_units_do_not_count(monkeypatch):
 
 def test_features_are_made_of_some_rows_and_had_of_all(monkeypatch):
     monkeypatch.setattr(low_order, "_ROWS", 25)
-    monkeypatch.setattr(low_order, "_AT_ONCE", 64 * 30)  # rows come in several turns
+    monkeypatch.setattr(feature_layout, "_AT_ONCE", 64 * 30)  # rows come in several turns
     data = numbers(n=100, m=80)
     labels = relabelled(data)
     found = of_rows(data)
@@ -146,35 +146,6 @@ def test_features_are_made_of_some_rows_and_had_of_all(monkeypatch):
         changed = labels[:1].copy()
         changed[0, [row, (row + 100) % 180]] ^= True
         assert (table_of(found, data, changed) != table_of(found, data, labels[:1])).any()
-
-
-@pytest.mark.parametrize("most", [0, 10**9])
-def test_sums_of_units_do_not_depend_on_the_number_of_threads(monkeypatch, most):
-    monkeypatch.setattr(low_order, "_FULL_PRODUCTS", most)  # features of rows, or products of matrices
-    monkeypatch.setattr(low_order, "_PARALLEL_ROWS", 10)
-    monkeypatch.setattr(low_order, "_AT_ONCE", 64 * 30)
-    data = numbers(n=500, m=300)
-    rows, of_x = data.x.rows[:], units.UnitNumbers(500, 7, 60, 0, 3)  # 80 rows are in no unit
-    features, columns = RowFeatures.of(data.pooled_rows, data.levels)
-    layout = low_order.make_layout(columns)
-    one, four = (low_order.UnitSums(features, layout, of_x, threads)(rows, 0) for threads in (1, 4))
-    np.testing.assert_array_equal(one, four)
-    expected, own = np.zeros((61, layout.size)), of_x.part(0, 500)
-    np.add.at(expected, own, low_order.all_features(features, layout, rows))
-    np.testing.assert_allclose(one, expected[:60], **single)
-
-
-@pytest.mark.parametrize("most", [0, 10**9])
-@pytest.mark.parametrize("make", [numbers, tables])
-def test_sums_and_squares_are_those_of_all_features(monkeypatch, make, most):
-    monkeypatch.setattr(low_order, "_FULL_PRODUCTS", most)
-    data = make()
-    features, columns = RowFeatures.of(data.pooled_rows, data.levels)
-    layout = low_order.make_layout(columns)
-    values = low_order.all_features(features, layout, data.pooled_rows).astype(np.float64)
-    sums, squares = low_order.feature_sums(features, layout, data.pooled_rows)
-    np.testing.assert_allclose(sums, values.sum(axis=0), atol=1e-5 * np.sqrt(np.square(values).sum()))
-    np.testing.assert_allclose(squares, np.square(values).sum(axis=0), rtol=1e-5)
 
 
 @given(cuts(100), cuts(80))
@@ -238,7 +209,7 @@ def test_a_product_that_never_varies_does_not_lead_by_its_rounding():
 
 
 def test_of_many_pairs_the_most_correlated_are_looked_at(monkeypatch):
-    monkeypatch.setattr(low_order, "_MOST_PAIRS", 3)
+    monkeypatch.setattr(feature_layout, "_MOST_PAIRS", 3)
     rows = np.random.default_rng(0).normal(size=(300, 12))
     rows[:, 1] += rows[:, 0]
     rows[:, 7] -= rows[:, 2]

@@ -22,8 +22,8 @@ from densdiff.progress import tell
 from densdiff.solvers.prepared import prepare
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import add_sums
+from densdiff.testing.feature_layout import Layout, all_features, feature_sums, make_layout
 from densdiff.testing.feature_sums import Waves
-from densdiff.testing.low_order import Layout, all_features, feature_sums, make_layout
 from densdiff.testing.lsdd_models import pooled_model
 from densdiff.testing.row_features import (
     Features,

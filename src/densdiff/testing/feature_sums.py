@@ -16,7 +16,8 @@ from densdiff.core.resample import relabellings
 from densdiff.core.scaling import FloatArray
 from densdiff.core.selection import IntArray
 from densdiff.testing.combining import Combined, Part, combine
-from densdiff.testing.low_order import AnyFloats, Layout, LowOrder
+from densdiff.testing.feature_layout import Layout
+from densdiff.testing.low_order import AnyFloats, LowOrder
 from densdiff.testing.row_features import Features
 
 _CATEGORIES = 1.5  # columns of categories that take part in a wave, on average, but each in no more than half of them
