@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 
 import densdiff as dd
+from densdiff.core import fourier
 from densdiff.core import grid as grids
 from densdiff.core.selection import draw_folds
 from densdiff.errors import NumericalError
@@ -227,3 +228,17 @@ def test_a_grid_too_small_for_the_data_is_an_error_and_auto_takes_another_solver
     model = dd.LSDD(0.01, 0.1, solver="spectral", random_state=0)
     with pytest.raises(NumericalError, match=r"of 550 rows lie outside"):
         model.fit(random.normal(size=(300, 3)), random.normal(size=(250, 3)))
+
+
+def test_another_thread_that_asks_meanwhile_gets_the_whole_answer(monkeypatch):
+    x, y, folds, ladder = prepared(1)
+    solver = SpectralSolver(x, y, folds, ladder[:1], None)
+    own_power, meanwhile = fourier.own_power, []
+
+    def asked_meanwhile(*arguments):
+        monkeypatch.setattr(fourier, "own_power", own_power)
+        meanwhile.append(solver.forms(DIFFERENCE, [(0, 0)])[0])
+        return own_power(*arguments)
+
+    monkeypatch.setattr(fourier, "own_power", asked_meanwhile)
+    assert solver.forms(DIFFERENCE, [(0, 0)]) == meanwhile

@@ -111,7 +111,7 @@ class SpectralSolver(FilterKernel):
         """Expected power of each sample's noise at the frequencies of a level (E13); cached."""
         first, transform = int(self._octaves[level]), self._octave_transform(level)
         if first not in self._noise:
-            self._noise[first] = []
+            powers = []
             for sample, side in ((self.x, Side(1.0, 0.0)), (self.y, Side(0.0, 1.0))):
                 step = -(-len(sample.rows) // _POWER_ROWS)
                 squares = np.square(sample.omega[::step])
@@ -120,7 +120,8 @@ class SpectralSolver(FilterKernel):
                 squares *= (total / squares.sum()) * grids.is_within(places, transform.axes, 0.0)
                 own = fourier.own_power(places, squares, transform)
                 power = np.square(np.abs(self._curve(side, transform)))
-                self._noise[first].append((own - total * power) / (1.0 - total))
+                powers.append((own - total * power) / (1.0 - total))
+            self._noise[first] = powers  # all at once: other threads may ask for them
         return self._noise[first]
 
     def whole_scores(self, side: Side) -> tuple[FloatArray, FloatArray]:
