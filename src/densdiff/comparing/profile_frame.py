@@ -22,7 +22,7 @@ from densdiff.progress import tell
 from densdiff.solvers.prepared import prepare
 from densdiff.sources.array_sample import ArraySample
 from densdiff.sources.sample import add_sums
-from densdiff.testing.feature_layout import Layout, all_features, feature_sums, make_layout
+from densdiff.testing.feature_layout import Layout, all_features, feature_sums, make_layout, sums_and_squares
 from densdiff.testing.feature_sums import Waves
 from densdiff.testing.lsdd_models import pooled_model
 from densdiff.testing.row_features import (
@@ -179,7 +179,6 @@ class Frame:
 
     def totals(self, rows: FloatArray, threads: int = 1) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
         """`pair_counts` and `feature_sums` of rows with marks, by so many threads."""
-
         step = min(_SUMMED_ROWS, max(64, _AT_ONCE // self.layout.size))
 
         def of_some(first: int) -> tuple[CountArray, tuple[FloatArray, FloatArray]]:
@@ -196,8 +195,7 @@ class Frame:
         step = max(64, _WAVES_AT_ONCE // self.waves.size)
         for first in range(0, len(rows), step):
             waves = self.waves(numbers[first : first + step], codes[first : first + step])
-            sums += waves.sum(axis=0, dtype=np.float64)
-            squares += np.einsum("ij,ij->j", waves, waves, dtype=np.float64)
+            sums, squares = add_sums((sums, squares), sums_and_squares(waves))
         low_order = feature_sums(self.features, self.layout, rows)
         return np.concatenate([sums, low_order[0]]), np.concatenate([squares, low_order[1]])
 

@@ -94,7 +94,7 @@ def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fea
     columns = features.columns(rows)
     values = np.empty((len(rows), layout.size), dtype=np.float32)
     start = layout.size_of_columns
-    values[:, :start] = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
+    values[:, :start] = _unpaired(features, layout, columns)
     for (i, j), size in zip(layout.pairs, layout.of_pairs, strict=True):
         a, b = columns[i][:, : layout.multiplied[i]], columns[j][:, : layout.multiplied[j]]
         products = values[:, start : start + size].reshape(len(rows), a.shape[1], b.shape[1])
@@ -106,20 +106,32 @@ def all_features(features: RowFeatures, layout: Layout, rows: FloatArray) -> Fea
 def feature_sums(features: RowFeatures, layout: Layout, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Sums over rows of all features and of their squares, (size,) each; those of pairs are products of matrices."""
     if layout.pairs and not layout.multiplies_all:
-        values = all_features(features, layout, rows)
-        return values.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", values, values, dtype=np.float64)
+        return sums_and_squares(all_features(features, layout, rows))
     columns = features.columns(rows)
-    single = np.hstack([*columns, features.together(columns)] if layout.forms else columns)
-    sums = [single.sum(axis=0, dtype=np.float64)]
-    squares = [np.einsum("ij,ij->j", single, single, dtype=np.float64)]
-    if layout.pairs:
-        multiplied = np.hstack([own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)])
-        for parts, powers in (
-            (sums, multiplied.astype(np.float64)),
-            (squares, np.square(multiplied, dtype=np.float64)),
-        ):
-            parts.append((powers.T @ powers).ravel()[layout.places_of_products])
-    return np.concatenate(sums), np.concatenate(squares)
+    sums, squares = sums_and_squares(_unpaired(features, layout, columns))
+    if not layout.pairs:
+        return sums, squares
+    multiplied = _multiplied(layout, columns)
+    products, their_squares = (
+        (powers.T @ powers).ravel()[layout.places_of_products] for powers in (multiplied, np.square(multiplied))
+    )
+    return np.concatenate([sums, products]), np.concatenate([squares, their_squares])
+
+
+def sums_and_squares(values: Features) -> tuple[FloatArray, FloatArray]:
+    """Sums over rows and sums of squares, in double precision, (q,) each."""
+    return values.sum(axis=0, dtype=np.float64), np.einsum("ij,ij->j", values, values, dtype=np.float64)
+
+
+def _unpaired(features: RowFeatures, layout: Layout, columns: Sequence[Features]) -> Features:
+    """The features of columns and of quadratic forms, which stand before those of pairs, (k, size_of_columns)."""
+    return np.hstack([*columns, features.together(columns)] if layout.forms else columns)
+
+
+def _multiplied(layout: Layout, columns: Sequence[Features]) -> FloatArray:
+    """The features of columns that pairs multiply, (k, p)."""
+    leading = [own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)]
+    return np.hstack(leading).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -178,11 +190,9 @@ class UnitSums:
         layout, (count, size) = self.layout, places.shape
         columns = self.features.columns(rows[places.ravel()])
         units, of_pairs = numbers[places[:, 0]], sums[:, layout.size_of_columns :]
-        parts = [*columns, self.features.together(columns)] if layout.forms else columns
-        single = np.hstack(parts).reshape(count, size, -1)
+        single = _unpaired(self.features, layout, columns).reshape(count, size, -1)
         sums[units, : layout.size_of_columns] = single.sum(axis=1, dtype=np.float64)
-        leading = [own[:, :k] for own, k in zip(columns, layout.multiplied, strict=True)]
-        multiplied = np.hstack(leading).astype(np.float64).reshape(count, size, -1)
+        multiplied = _multiplied(layout, columns).reshape(count, size, -1)
         products = multiplied.transpose(0, 2, 1) @ multiplied  # (u, p, p)
         of_pairs[units] = products.reshape(count, -1)[:, layout.places_of_products]
 
